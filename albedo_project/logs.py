@@ -1,0 +1,26 @@
+"""Log lines: one record is one line, whatever text of a client or of a model stands in it."""
+
+from __future__ import annotations
+
+import logging
+import re
+import time
+
+# C0 and C1 controls, and the separators that viewers and splitlines() break at.
+UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+
+
+class OneLineFormatter(logging.Formatter):
+    """UTC time, level, logger, message and traceback, with every control character escaped."""
+
+    converter = staticmethod(time.gmtime)
+    default_time_format = "%Y-%m-%dT%H:%M:%S"
+    default_msec_format = "%s.%03dZ"
+
+    def format(self, record: logging.LogRecord) -> str:
+        return UNSAFE.sub(_escaped, super().format(record))
+
+
+def _escaped(match: re.Match[str]) -> str:
+    character = match.group()
+    return {"\n": "\\n", "\r": "\\r", "\t": "\\t"}.get(character) or f"\\u{ord(character):04x}"

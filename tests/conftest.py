@@ -1,0 +1,47 @@
+"""For every test: an environment of its own, a database in a real file, no network beyond loopback."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db import connections
+
+from tests.support.environment import clean_environment
+from tests.support.network import refuse_network
+
+# Settings are read at the first import of any model, so this stands before everything else.
+SUITE_DIR = Path(tempfile.mkdtemp(prefix="albedo-tests-"))
+atexit.register(shutil.rmtree, SUITE_DIR, ignore_errors=True)
+clean_environment(os.environ)
+os.environ["DATA_DIR"] = str(SUITE_DIR / "data")
+os.environ["DJANGO_SETTINGS_MODULE"] = "albedo_project.settings"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_network() -> Iterator[None]:
+    with refuse_network():
+        yield
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: None) -> None:
+    """A file, not memory: the store's threads share it, as they do in the product."""
+    settings: dict[str, Any] = connections["default"].settings_dict
+    if settings["ENGINE"].endswith("sqlite3"):
+        name = settings["TEST"].get("NAME") or "test.sqlite3"
+        settings["TEST"]["NAME"] = str(SUITE_DIR / Path(name).name)
+
+
+@pytest.fixture
+def data_dir(tmp_path: Path) -> Path:
+    """A data folder of the test's own, for what takes one as a value."""
+    folder = tmp_path / "data"
+    folder.mkdir(mode=0o700)
+    return folder
