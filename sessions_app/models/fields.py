@@ -6,9 +6,14 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.db import models
+
+if TYPE_CHECKING:
+    TextField = models.TextField[Any, Any]
+else:
+    TextField = models.TextField
 
 
 def dump_json(value: Any) -> str:
@@ -19,7 +24,7 @@ def dump_json(value: Any) -> str:
     return text
 
 
-class JSONTextField(models.TextField):  # type: ignore[type-arg]
+class JSONTextField(TextField):
     """A text column read and written as the JSON value it spells."""
 
     def from_db_value(self, value: str | None, expression: Any, connection: Any) -> Any:

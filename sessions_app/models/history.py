@@ -13,7 +13,7 @@ from sessions_app.models.work import Input, Run
 class ToolCall(models.Model):
     """A call that a step asked for. `state` leaves `pending` and `running` exactly once each.
 
-    `call_id` is ours, `tool_call_id` the provider's made unique in the session, `native_id` as the wire had it.
+    `call_id` is ours, `tool_call_id` the provider's made unique in the session, `native_id` as it came.
     The raw JSON text of the arguments stands here while small, else in the chunks of the call's entry.
     """
 
@@ -52,9 +52,7 @@ class ToolCall(models.Model):
     duration_ms = models.BigIntegerField(null=True, default=None)
 
     class Meta:
-        constraints = [
-            models.UniqueConstraint(fields=["session", "call_id"], name="call_id_once_a_session")
-        ]
+        constraints = [models.UniqueConstraint(fields=["session", "call_id"], name="call_id_once_a_session")]
         indexes = [models.Index(fields=["session", "state"], name="call_session_state")]
 
     def __str__(self) -> str:
@@ -106,7 +104,9 @@ class ContentChunk(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["entry", "field", "offset_bytes"], name="chunk_offset_once_a_field")
+            models.UniqueConstraint(
+                fields=["entry", "field", "offset_bytes"], name="chunk_offset_once_a_field"
+            )
         ]
 
     def __str__(self) -> str:

@@ -17,7 +17,9 @@ class Session(models.Model):
     """
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
-    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="agent_sessions")
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="agent_sessions"
+    )
     name = models.CharField(max_length=200, blank=True, default="")
     workspace = models.TextField()
     provider = models.CharField(max_length=64, blank=True, default="")

@@ -67,7 +67,9 @@ class Input(models.Model):
 
     uid = models.UUIDField(default=new_id, editable=False)
     session = models.ForeignKey(Session, on_delete=models.CASCADE, related_name="inputs")
-    author = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
+    author = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
+    )
     order = models.BigIntegerField()
     text = models.TextField(blank=True)
     when_busy = models.CharField(max_length=16, choices=WhenBusy.choices, default=WhenBusy.QUEUE)
@@ -111,9 +113,7 @@ class ProviderAttempt(models.Model):
     record = JSONTextField(default=dict)
 
     class Meta:
-        constraints = [
-            models.UniqueConstraint(fields=["run", "step", "attempt"], name="attempt_once_a_step")
-        ]
+        constraints = [models.UniqueConstraint(fields=["run", "step", "attempt"], name="attempt_once_a_step")]
         indexes = [models.Index(fields=["session", "id"], name="attempt_session_id")]
 
     def __str__(self) -> str:

@@ -22,13 +22,15 @@ T = TypeVar("T")
 @cache
 def _writer() -> ThreadPoolExecutor:
     single = connections["default"].vendor == "sqlite"
-    workers = 1 if single else settings.ALBEDO["store_writers"]
+    workers = 1 if single else int(settings.ALBEDO["store_writers"])
     return ThreadPoolExecutor(max_workers=workers, thread_name_prefix="store-write")
 
 
 @cache
 def _reader() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(max_workers=settings.ALBEDO["store_readers"], thread_name_prefix="store-read")
+    return ThreadPoolExecutor(
+        max_workers=int(settings.ALBEDO["store_readers"]), thread_name_prefix="store-read"
+    )
 
 
 def _with_live_connection(job: Callable[[], T]) -> T:
@@ -40,7 +42,7 @@ def _with_live_connection(job: Callable[[], T]) -> T:
 
 
 async def write(fn: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Run a store function that writes. Its transaction is its own; cancelling the caller does not stop it."""
+    """Run a store function that writes, its transaction its own. Cancelling the caller does not stop it."""
     loop = asyncio.get_running_loop()
     return await loop.run_in_executor(_writer(), _with_live_connection, partial(fn, *args, **kwargs))
 

@@ -1,0 +1,119 @@
+"""Who may act for a session: one filtered update that bumps the generation, and one changed row is the claim.
+
+Leases are measured by the database's clock alone, so that hosts with wrong clocks agree.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import timedelta
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import DateTimeField, Exists, ExpressionWrapper, F, OuterRef, Q, Value
+from django.db.models.expressions import Combinable
+from django.db.models.functions import Now
+
+from sessions_app.models import Input, Run, Session, ToolCall
+from sessions_app.store.attempts import close_open_attempts
+from sessions_app.store.fence import Fence, hold
+from sessions_app.store.runs import RunEnd, end_run
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where a session's actor listens, and in which public generation."""
+
+    channel: str
+    generation: str
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    fence: Fence
+    session: Session
+
+
+@dataclass(frozen=True, slots=True)
+class Renewal:
+    """What a host still holds, by session, and which of their runs a user asked to stop."""
+
+    generations: dict[UUID, int]
+    interrupts: dict[UUID, UUID]
+
+
+def lease_end(seconds: float) -> Combinable:
+    return ExpressionWrapper(Now() + Value(timedelta(seconds=seconds)), output_field=DateTimeField())
+
+
+def _free() -> Q:
+    return Q(lease_until__isnull=True) | Q(lease_until__lt=Now())
+
+
+def claim(session_id: UUID, *, host: str, channel: str, lease_seconds: float) -> Claim | None:
+    """Take a session nobody holds and close what its last actor left unfinished, in one transaction."""
+    with transaction.atomic():
+        taken = Session.objects.filter(_free(), id=session_id).update(
+            generation=F("generation") + 1,
+            generation_nonce=secrets.token_hex(4),
+            lease_until=lease_end(lease_seconds),
+            actor_channel=channel,
+            host=host,
+            last_sequence=None,
+        )
+        if taken != 1:
+            return None
+        session = Session.objects.get(id=session_id)
+        _close_unfinished(session)
+        return Claim(Fence(session.id, session.generation), session)
+
+
+def renew(host: str, session_ids: Collection[UUID], lease_seconds: float) -> Renewal:
+    """Extend the leases of a host's living actors; a session missing from the answer is lost."""
+    with transaction.atomic():
+        mine = Session.objects.filter(id__in=session_ids, host=host, lease_until__isnull=False)
+        mine.update(lease_until=lease_end(lease_seconds))
+        held = dict(mine.values_list("id", "generation"))
+    stops = Run.objects.filter(
+        session_id__in=held, state=Run.State.RUNNING, interrupt_requested_at__isnull=False
+    ).values_list("session_id", "id")
+    return Renewal(held, dict(stops))
+
+
+def release(fence: Fence, last_sequence: int | None) -> None:
+    """Give the lease back. With `last_sequence` the newest cursor stays good for `up_to_date`. LeaseLost."""
+    with transaction.atomic():
+        hold(fence)
+        Session.objects.filter(id=fence.session_id).update(
+            lease_until=None, actor_channel="", host="", last_sequence=last_sequence
+        )
+
+
+def actor_address(session_id: UUID) -> Address | None:
+    """Where the session's living actor listens; None where no lease runs."""
+    row = Session.objects.filter(id=session_id, lease_until__gte=Now()).exclude(actor_channel="").first()
+    return Address(row.actor_channel, row.public_generation) if row else None
+
+
+def orphans(limit: int) -> list[UUID]:
+    """Sessions with work and without an actor, those that wait longest first."""
+    unfinished = Run.objects.filter(session_id=OuterRef("id"), state=Run.State.RUNNING)
+    waiting = Input.objects.filter(session_id=OuterRef("id"), state=Input.State.PENDING)
+    alone = Session.objects.filter(_free()).filter(Exists(unfinished) | Exists(waiting))
+    return list(alone.order_by("activity_at").values_list("id", flat=True)[:limit])
+
+
+def free_host(host: str) -> int:
+    """Let go of every lease of a host that is known to be dead; how many those were."""
+    return Session.objects.filter(host=host).update(lease_until=None, actor_channel="", host="")
+
+
+def _close_unfinished(session: Session) -> None:
+    for run in Run.objects.filter(session=session, state=Run.State.RUNNING):
+        stopped = run.interrupt_requested_at is not None
+        state = Run.State.INTERRUPTED if stopped else Run.State.ABANDONED
+        error = None if stopped else {"code": "abandoned", "detail": "The server stopped during this run."}
+        end_run(session, run.id, RunEnd(state=state, error=error), running_calls=ToolCall.State.LOST)
+        close_open_attempts(run.id, "lease_lost")
