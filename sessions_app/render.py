@@ -63,16 +63,18 @@ def render_entry(entry: Entry) -> Rendered:
     if entry.truncated:
         rendered["truncated"] = True
     if entry.kind in TOOL_KINDS and entry.tool_call is not None:
-        rendered["tool"] = _render_identity(entry.tool_call)
+        rendered["tool"] = _render_identity(entry.tool_call, entry.kind)
     return rendered
 
 
-def _render_identity(call: ToolCall) -> Rendered:
+def _render_identity(call: ToolCall, kind: str) -> Rendered:
+    # An entry never changes: how a call ended is told by its result's entry, not by the call's own.
+    status = "requested" if kind == Entry.Kind.TOOL_CALL else call_status(call)
     return {
         "tool_call_id": call.tool_call_id,
         "progress_call_id": call.call_id,
         "name": call.name,
-        "status": call_status(call),
+        "status": status,
     }
 
 
