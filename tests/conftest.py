@@ -15,6 +15,18 @@ from django.db import connections
 
 from tests.support.environment import clean_environment
 from tests.support.network import refuse_network
+from tests.support.server import fresh_server, server, start_server
+from tests.support.services import own_redis, postgres_server, postgres_url, redis_url
+
+__all__ = [
+    "fresh_server",
+    "own_redis",
+    "postgres_server",
+    "postgres_url",
+    "redis_url",
+    "server",
+    "start_server",
+]
 
 # Settings are read at the first import of any model, so this stands before everything else.
 SUITE_DIR = Path(tempfile.mkdtemp(prefix="albedo-tests-"))

@@ -1,0 +1,153 @@
+"""The real server in a process of its own: started, killed, ended and started again on the same data."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.support.environment import clean_environment
+from tests.support.processes import end, spawn, tail, wait_for
+
+PROJECT = Path(__file__).resolve().parents[2]
+START_SECONDS = 60.0
+DRAIN_SECONDS = 30.0
+
+
+class ServerProcess:
+    """`manage.py serve` on a free port. Facts (`url`, `token`, `pid`) come from its server.json."""
+
+    def __init__(self, data_dir: Path, **environment: str) -> None:
+        self.data_dir = data_dir
+        self.log = data_dir.parent / f"{data_dir.name}.log"
+        self.environment = environment
+        self.facts: dict[str, Any] = {}
+        self._process: subprocess.Popen[bytes] | None = None
+        self._clients: list[httpx.Client] = []
+
+    @property
+    def url(self) -> str:
+        return str(self.facts["url"]).rstrip("/")
+
+    @property
+    def token(self) -> str:
+        return str(self.facts["token"])
+
+    @property
+    def pid(self) -> int:
+        return int(self.facts["pid"])
+
+    @property
+    def process(self) -> subprocess.Popen[bytes]:
+        assert self._process is not None, "the server was not started"
+        return self._process
+
+    def start(self) -> ServerProcess:
+        """Start and return once it accepts connections; the log stands in the failure where it does not."""
+        file = self.data_dir / "server.json"
+        file.unlink(missing_ok=True)
+        command = [sys.executable, "manage.py", "serve", "--port", "0", "--data-dir", str(self.data_dir)]
+        self._process = spawn(command, self.log, self._environment(), folder=PROJECT)
+        try:
+            wait_for(lambda: self._read_facts(file) or not self.alive(), "server.json", START_SECONDS)
+        except AssertionError as error:
+            self.kill9()
+            raise AssertionError(f"{error}\n{tail(self.log)}") from None
+        assert self.alive(), f"the server ended with {self.process.returncode}\n{tail(self.log)}"
+        return self
+
+    def alive(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
+    def kill9(self) -> None:
+        """End it as a crash would: nothing of it runs on."""
+        end(self.process, signal.SIGKILL)
+
+    def terminate(self) -> int:
+        """SIGTERM, which drains; its return code."""
+        return end(self.process, signal.SIGTERM, DRAIN_SECONDS)
+
+    def restart(self, how: Callable[[ServerProcess], object] | None = None) -> ServerProcess:
+        """End it (by `how`, else by SIGTERM) and start it again on the same data."""
+        if how is None:
+            self.terminate()
+        else:
+            how(self)
+        return self.start()
+
+    def client(self, token: str | None = None, **options: Any) -> httpx.Client:
+        """An HTTP client with the operator's token, another one, or none (`""`); closed with the server."""
+        chosen = self.token if token is None else token
+        headers = {"Authorization": f"Bearer {chosen}"} if chosen else {}
+        client = httpx.Client(base_url=self.url, headers=headers, timeout=30, trust_env=False, **options)
+        self._clients.append(client)
+        return client
+
+    def close(self) -> None:
+        for client in self._clients:
+            client.close()
+        if self.alive():
+            self.terminate()
+
+    def __enter__(self) -> ServerProcess:
+        return self.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _read_facts(self, file: Path) -> bool:
+        try:
+            facts = json.loads(file.read_text("utf-8"))
+        except (OSError, ValueError):
+            return False
+        if facts.get("pid") != self.process.pid:
+            return False
+        self.facts = facts
+        return True
+
+    def _environment(self) -> Mapping[str, str]:
+        environment = dict(os.environ)
+        clean_environment(environment)
+        return {**environment, "PYTHONUNBUFFERED": "1", "ALBEDO_INSPECT": "1", **self.environment}
+
+
+StartServer = Callable[..., ServerProcess]
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
+    """One server for the tests of a module, which leave it running."""
+    with ServerProcess(tmp_path_factory.mktemp("server") / "data") as running:
+        yield running
+
+
+@pytest.fixture
+def start_server(tmp_path: Path) -> Iterator[StartServer]:
+    """Start servers with given environment variables, each on data of its own unless `data_dir` is given."""
+    started: list[ServerProcess] = []
+
+    def start(data_dir: Path | None = None, **environment: str) -> ServerProcess:
+        process = ServerProcess(data_dir or tmp_path / f"server-{len(started)}", **environment)
+        started.append(process)
+        return process.start()
+
+    yield start
+    for process in started:
+        process.close()
+
+
+@pytest.fixture
+def fresh_server(start_server: StartServer) -> ServerProcess:
+    """A server of this test alone: it may be killed."""
+    return start_server()
