@@ -1,4 +1,4 @@
-"""Write requirements.txt and requirements-dev.txt: every direct and transitive package at its installed version.
+"""Write requirements.txt and requirements-dev.txt: every package that is needed, at its installed version.
 
 Run it with the project's own interpreter after changing requirements.in or requirements-dev.in.
 """

@@ -1,4 +1,4 @@
-"""Write docs/settings.md from the tables in `albedo_project`: `make docs`. A test asks that it is up to date."""
+"""Write docs/settings.md from the tables in `albedo_project`: `make docs`. A test asks that it is so."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ PAGE = Path(__file__).resolve().parent.parent / "docs" / "settings.md"
 HEAD = """\
 # Settings
 
-Everything is set by environment variables, read once at the start by `albedo_project/settings.py`. A value that
-cannot be read stops the start with the variable's name. An empty value counts as not given. This page is made from
-the code by `make docs`.
+Everything is set by environment variables, read once at the start by `albedo_project/settings.py`. A value
+that cannot be read stops the start with the variable's name. An empty value counts as not given. This page is
+made from the code by `make docs`.
 
 ## Where things are and who may use them
 
@@ -25,8 +25,8 @@ the code by `make docs`.
 NUMBERS = """
 ## Numbers
 
-Each stands in `settings.ALBEDO` under its variable's name in lower case without the `ALBEDO_`. Change one only
-with a reason: contract.md promises behaviour with these defaults.
+Each stands in `settings.ALBEDO` under its variable's name in lower case without the `ALBEDO_`. Change one
+only with a reason: contract.md promises behaviour with these defaults.
 
 | variable | default | unit | for | used in |
 |---|---|---|---|---|
