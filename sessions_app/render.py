@@ -111,7 +111,7 @@ def render_tool(
     `arguments` is their parsed JSON (malformed ones: their text); it is left out when they are larger than
     `inline_bytes` of UTF-8. `images` are the image parts that follow the result in the entry's content.
     """
-    bound: int = settings.ALBEDO["inline_bytes"] if inline_bytes is None else inline_bytes
+    bound = settings.ALBEDO["inline_bytes"] if inline_bytes is None else inline_bytes
     references: list[Rendered] = []
     inline = call.arguments_bytes <= bound
     if not inline:
@@ -139,7 +139,7 @@ def render_tool(
 
 
 def render_input(item: Input, preview_scalars: int | None = None) -> Rendered:
-    """An input. `preview_scalars` bounds its text, for lists and events. Needs `run` loaded where it has one."""
+    """An input. `preview_scalars` bounds its text, for lists and events. Needs its run, if any, loaded."""
     text = item.text if preview_scalars is None else head(item.text, preview_scalars)
     ended = item.run if item.run is not None and item.run.state != Run.State.RUNNING else None
     return {
