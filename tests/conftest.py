@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.db import connections
 
 from tests.support.environment import clean_environment
@@ -36,6 +37,11 @@ os.environ["DATA_DIR"] = str(SUITE_DIR / "data")
 os.environ["DJANGO_SETTINGS_MODULE"] = "albedo_project.settings"
 
 
+def pytest_configure() -> None:
+    """Load the settings, which is what tells pytest-django, who comes after this, to set up Django."""
+    assert settings.DATABASES
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _no_network() -> Iterator[None]:
     with refuse_network():
@@ -45,10 +51,10 @@ def _no_network() -> Iterator[None]:
 @pytest.fixture(scope="session")
 def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: None) -> None:
     """A file, not memory: the store's threads share it, as they do in the product."""
-    settings: dict[str, Any] = connections["default"].settings_dict
-    if settings["ENGINE"].endswith("sqlite3"):
-        name = settings["TEST"].get("NAME") or "test.sqlite3"
-        settings["TEST"]["NAME"] = str(SUITE_DIR / Path(name).name)
+    entry: dict[str, Any] = connections["default"].settings_dict
+    if entry["ENGINE"].endswith("sqlite3"):
+        name = entry["TEST"].get("NAME") or "test.sqlite3"
+        entry["TEST"]["NAME"] = str(SUITE_DIR / Path(name).name)
 
 
 @pytest.fixture

@@ -1,0 +1,43 @@
+"""Log lines hold together."""
+
+from __future__ import annotations
+
+import logging
+import sys
+
+import pytest
+
+from albedo_project.logs import OneLineFormatter
+
+
+def line(message: str, *arguments: object, trace: bool = False) -> str:
+    info = sys.exc_info() if trace else None
+    record = logging.LogRecord("albedo", logging.INFO, __file__, 1, message, arguments, info)
+    return OneLineFormatter("%(asctime)s %(levelname)s %(message)s").format(record)
+
+
+@pytest.mark.parametrize("cut", ["\n", "\r\n", "\x1b[2K", "\x85", "\u2028", "\x00", "\ud800"])
+def test_no_text_breaks_out_of_its_line(cut: str) -> None:
+    written = line("name %s", f"a{cut}INFO forged")
+    written.encode("utf-8")
+    assert written.splitlines() == [written]
+    assert written.isprintable()
+
+
+def test_what_was_escaped_can_be_read() -> None:
+    assert line("a\tb\nc\x1b").endswith("INFO a\\tb\\nc\\u001b")
+
+
+def test_a_traceback_stays_on_the_line() -> None:
+    try:
+        raise ValueError("two\nlines")
+    except ValueError:
+        written = line("failed", trace=True)
+    assert written.splitlines() == [written]
+    assert "ValueError: two\\nlines" in written
+
+
+def test_times_are_utc() -> None:
+    record = logging.LogRecord("albedo", logging.INFO, __file__, 1, "", (), None)
+    record.created, record.msecs = 0.0, 7
+    assert OneLineFormatter("%(asctime)s").format(record) == "1970-01-01T00:00:00.007Z"
