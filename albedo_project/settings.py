@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,12 @@ ALBEDO = read_tunables(env)
 INSPECT = env.flag("ALBEDO_INSPECT")
 METRICS_TOKEN = env.text("ALBEDO_METRICS_TOKEN")
 LIVE_BACKEND = "streaming.delivery.port.ChannelLive"
+# What a kernel may inherit from is this process's environment, through an allow-list and these names.
+ENVIRONMENT: Mapping[str, str] = os.environ
+KERNEL_ENVIRONMENT_NAMES = env.items("ALBEDO_KERNEL_ENVIRONMENT")
+
+# Where `env:NAME` of a stored profile is looked up, at the time of its use.
+PROVIDER_KEY_SOURCE = os.environ
 
 ENV_PROFILE: dict[str, str] | None = None
 if api_key := env.text("OPENAI_API_KEY"):
@@ -50,6 +57,7 @@ INSTALLED_APPS = [
     "django.contrib.sessions",
     "django.contrib.messages",
     "django.contrib.staticfiles",
+    "ninja",
     "sessions_app",
 ]
 MIDDLEWARE = [
@@ -87,20 +95,19 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # Commands to actors compete for one reader each; batches go to every process that watches. Redis has
 # a layer for either.
+MEMORY_LAYER = "streaming.delivery.memory_layer.MemoryChannelLayer"
 CHANNEL_LAYERS: dict[str, dict[str, Any]]
 if redis_url := env.text("REDIS_URL"):
+    hosts = {"hosts": [redis_url]}
     CHANNEL_LAYERS = {
-        "default": {"BACKEND": "channels_redis.core.RedisChannelLayer", "CONFIG": {"hosts": [redis_url]}},
-        "broadcast": {
-            "BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer",
-            "CONFIG": {"hosts": [redis_url]},
-        },
+        "default": {"BACKEND": "channels_redis.core.RedisChannelLayer", "CONFIG": hosts},
+        "broadcast": {"BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer", "CONFIG": hosts},
     }
+    # Failed logins and one-time links count in every process alike.
+    CACHES = {"default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": redis_url}}
 else:
-    CHANNEL_LAYERS = {
-        "default": {"BACKEND": "channels.layers.InMemoryChannelLayer"},
-        "broadcast": {"BACKEND": "channels.layers.InMemoryChannelLayer"},
-    }
+    CHANNEL_LAYERS = {"default": {"BACKEND": MEMORY_LAYER}, "broadcast": {"BACKEND": MEMORY_LAYER}}
+    CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
 
 LANGUAGE_CODE = "en-us"
 USE_I18N = False

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from django.contrib import admin
-from django.contrib.auth import views as auth_views
-from django.urls import URLPattern, URLResolver, path
+from django.urls import URLPattern, URLResolver, include, path
 
+# The console comes first: its login counts failed tries, and takes the place of the admin's own.
 urlpatterns: list[URLPattern | URLResolver] = [
+    path("", include("sessions_app.console.urls")),
     path("admin/", admin.site.urls),
-    path("login/", auth_views.LoginView.as_view(redirect_authenticated_user=True), name="login"),
-    path("logout/", auth_views.LogoutView.as_view(), name="logout"),
 ]

@@ -50,6 +50,12 @@ VARIABLES: tuple[Variable, ...] = (
     ),
     Variable("ALBEDO_BIND_HOST", "text", "127.0.0.1", "Set by `serve --host`; joins ALLOWED_HOSTS."),
     Variable("ALBEDO_INSPECT", "flag", "0", "Opens /api/inspect to staff; meant for tests and measuring."),
+    Variable(
+        "ALBEDO_KERNEL_ENVIRONMENT",
+        "list",
+        "none",
+        "Names of variables that kernels may see besides the usual.",
+    ),
     Variable("ALBEDO_METRICS_TOKEN", "text", "none: staff only", "Bearer token that may read /metrics."),
     Variable("ALBEDO_LOG_LEVEL", "text", "INFO", "DEBUG, INFO, WARNING or ERROR."),
 )
