@@ -11,6 +11,10 @@ again, `retry_after` (seconds) how long the server asked to wait.
 
 from __future__ import annotations
 
+from typing import Literal
+
+TimeoutScope = Literal["connect", "first_event", "idle", "request", "run"]
+
 
 class ProviderError(Exception):
     """`code` is stable and safe to show; `detail` is at most 300 scalars, with secrets taken out."""
@@ -39,7 +43,7 @@ class WireError(ProviderError):
 class TransportError(ProviderError):
     """The connection, or a deadline on it (`timeout_scope` names which)."""
 
-    timeout_scope: str | None = None
+    timeout_scope: TimeoutScope | None = None
 
 
 class StatusError(ProviderError):
