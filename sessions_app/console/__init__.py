@@ -1,0 +1,1 @@
+"""The pages that people see: shells that the browser fills from the API and the stream."""

@@ -1,0 +1,45 @@
+// Short words beside the conversation: errors, retries, notes. Bounded in number; the newest is last.
+
+import { el } from "./dom.js";
+import { visible } from "./safe.js";
+
+const KEPT = 6;
+
+export function noticesView(element) {
+  const add = (kind, text) => {
+    const close = el("button", { type: "button", class: "close", text: "×", "aria-label": "Dismiss" });
+    const row = el("li", { class: kind }, el("span", { text: visible(String(text)).slice(0, 600) }), close);
+    close.addEventListener("click", () => row.remove());
+    element.append(row);
+    while (element.children.length > KEPT) element.firstElementChild.remove();
+    return row;
+  };
+  const drop = (kind) => element.querySelectorAll(`.${kind}`).forEach((row) => row.remove());
+  return { add, drop };
+}
+
+function causeText(data) {
+  const cause = typeof data.cause === "string" ? data.cause : data.cause?.code ?? "error";
+  return data.detail ? `${cause}: ${data.detail}` : cause;
+}
+
+// What an event says in words, or nothing.
+export function announce(notices, event) {
+  const { type, data } = event;
+  if (type === "retry") {
+    notices.drop("retry");
+    notices.add("retry", `Attempt ${data.attempt} failed (${causeText(data)}). Trying again in ${(data.delay_ms / 1000).toFixed(1)} s.`);
+  } else if (type === "note") {
+    notices.add("info", data.text || data.code);
+  } else if (type === "error") {
+    notices.add("error", data.detail || data.code);
+  } else if (type === "text" || type === "tool_progress" || type === "message") {
+    notices.drop("retry");
+  } else if (type === "turn_completed") {
+    notices.drop("retry");
+    if (data.outcome === "interrupted") notices.add("info", "The run was interrupted.");
+    if (data.outcome === "failed" || data.outcome === "abandoned") {
+      notices.add("error", data.error?.detail ?? data.error?.code ?? `The run is ${data.outcome}.`);
+    }
+  }
+}
