@@ -1,4 +1,4 @@
-"""Users and a session for the console's tests. Models are imported late: Django is set up after this loads."""
+"""Users and a session for the console. Models are imported late: Django is set up after this file loads."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 from django.utils import timezone
-from pytest_django.fixtures import SettingsWrapper
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
+    from pytest_django.fixtures import Settings
 
     from sessions_app.models import Session
 
@@ -23,7 +23,7 @@ def _user(name: str, *, is_staff: bool = False) -> User:
 
 
 @pytest.fixture(autouse=True)
-def _fresh_counts_and_a_cheap_hash(settings: SettingsWrapper) -> None:
+def _fresh_counts_and_a_cheap_hash(settings: Settings) -> None:
     from django.core.cache import cache
 
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
