@@ -1,0 +1,1 @@
+"""What runs in the kernel's own process. Imports nothing of this project: it is started by path."""
