@@ -3,32 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 from manage import hand_over
-from tests.support.environment import clean_environment
+from tests.support.commands import run_python as run
 
-PROJECT = Path(__file__).resolve().parents[3]
 SHOW = (
     "import json; from albedo_project import settings as s;"
     "print(json.dumps({n: getattr(s, n) for n in dir(s) if n.isupper()}, default=str))"
 )
-
-
-def run(*command: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    base = dict(os.environ)
-    clean_environment(base)
-    return subprocess.run(
-        [sys.executable, *command],
-        cwd=PROJECT,
-        env=base | environment,
-        capture_output=True,
-        text=True,
-        timeout=50,
-    )
 
 
 def shown(data: Path, **environment: str) -> dict[str, object]:
