@@ -36,7 +36,7 @@ EVENT_FIELDS: Mapping[str, frozenset[str]] = MappingProxyType(
         "message": frozenset({"entry"}),
         "tool_progress": frozenset({"progress"}),
         "tool_output": frozenset({"run_id", "call_id", "offset_scalars", "text"}),
-        # `position` and `created_at` are what the result's history entry needs besides.
+        # `position`, `created_at`, `images` and `references` are what the result's history entry needs.
         "tool": frozenset(
             {
                 "run_id",
@@ -52,6 +52,8 @@ EVENT_FIELDS: Mapping[str, frozenset[str]] = MappingProxyType(
                 "duration_ms",
                 "content_complete",
                 "reference",
+                "references",
+                "images",
             }
         ),
         "approval": frozenset({"approval"}),

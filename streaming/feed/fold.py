@@ -56,17 +56,16 @@ def entry_of(event: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def tool_result_entry(data: Mapping[str, Any]) -> dict[str, Any]:
-    """The `tool_result` entry of a finished call, from its `tool` event's data.
+    """The `tool_result` entry of a finished call, from its `tool` event's data: the result, then its images.
 
-    A result that is not inline is behind `reference`, which is about the arguments only where the result
-    is inline.
+    The event's own `content_complete` counts the arguments too; they stand in another entry.
     """
-    inline = data["result"] is not None
-    part = (
-        {"kind": "json", "field": "result", "value": data["result"]}
-        if inline
-        else {"kind": "reference", "reference": data["reference"]}
-    )
+    parts: list[dict[str, Any]] = [
+        {"kind": "reference", "reference": held} for held in data["references"] if held["field"] == "result"
+    ]
+    inline = not parts
+    if inline:
+        parts = [{"kind": "json", "field": "result", "value": data["result"]}]
     return {
         "id": data["entry_id"],
         "position": data["position"],
@@ -74,7 +73,7 @@ def tool_result_entry(data: Mapping[str, Any]) -> dict[str, Any]:
         "run_id": data["run_id"],
         "input_id": None,
         "created_at": data["created_at"],
-        "content": [part],
+        "content": [*parts, *data["images"]],
         "content_complete": inline,
         "tool": {name: data[name] for name in ("tool_call_id", "progress_call_id", "name", "status")},
     }

@@ -90,7 +90,7 @@ class Window:
         return self.oldest - 1 <= sequence <= self._newest
 
     def after(self, sequence: int, max_bytes: int) -> Page:
-        """The events after a resumable position: as many as `max_bytes` hold, at least one if there is one."""
+        """The events after a resumable position: as many as `max_bytes` hold, but never none of some."""
         if not self.resumable(sequence):
             raise ValueError(f"{sequence} is outside {self.oldest - 1}..{self._newest}")
         texts: list[str] = []

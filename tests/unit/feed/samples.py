@@ -90,6 +90,8 @@ def finished_call(position: int, call_id: str, result: str | None) -> Event:
             "duration_ms": 3,
             "content_complete": result is not None,
             "reference": reference,
+            "references": [] if reference is None else [reference],
+            "images": [],
         },
     )
 

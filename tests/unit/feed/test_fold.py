@@ -203,3 +203,13 @@ def test_a_page_with_its_envelope_stays_within_the_page_size() -> None:
     page = capture(window, state, after_generation="1-abcd0123", after_sequence=0, page_bytes=8_192)
     assert 6_000 < len(page.encode()) <= 8_192
     assert json.loads(page)["more"] is True
+
+
+def test_large_arguments_leave_the_result_entry_complete_and_images_follow_the_result() -> None:
+    image = {"kind": "image", "url": "/api/i", "mime_type": "image/png", "bytes": 9, "width": 1, "height": 1}
+    arguments = {"field": "arguments", "url": "/api/a", "bytes": 99}
+    data = {**samples.finished_call(3, "a", "done").data, "references": [arguments], "images": [image]}
+    entry = entry_of({"type": "tool", "data": {**data, "content_complete": False, "reference": arguments}})
+    assert entry is not None
+    assert entry["content"] == [{"kind": "json", "field": "result", "value": "done"}, image]
+    assert entry["content_complete"] is True

@@ -1,0 +1,177 @@
+"""The web server of `serve`: daphne, made to wait for slow clients and to go in order.
+
+Importing this installs Twisted's asyncio reactor, so it comes before anything else of Twisted. A process runs
+it once. Application code knows nothing of it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import Any
+
+from daphne.server import Server
+from twisted.internet import defer
+from twisted.internet import reactor as _reactor
+from twisted.logger import globalLogBeginner
+
+from albedo_project.serving.http import LimitedFactory, LimitedRequest
+from albedo_project.serving.limits import ServerLimits
+from albedo_project.serving.websocket import DENIAL, GatedFactory, GatedProtocol
+
+reactor: Any = _reactor
+logger = logging.getLogger(__name__)
+
+RESTARTING = 1012
+OnStarted = Callable[[int], Awaitable[None]]
+OnShutdown = Callable[[], Awaitable[None]]
+
+
+class AlbedoServer(Server):  # type: ignore[misc]
+    """One listening socket. `start` listens, `drain` ends what is open."""
+
+    def __init__(self, application: Any, limits: ServerLimits) -> None:
+        super().__init__(
+            application,
+            endpoints=["unused"],
+            signal_handlers=False,
+            server_name="",
+            websocket_timeout=-1,
+            ping_timeout=limits.send_seconds,
+        )
+        self.limits = limits
+        self.connections: dict[Any, dict[str, Any]] = {}
+        self._port: Any = None
+
+    def start(self, host: str, port: int) -> int:
+        """Listen; the port that it really is. Raises CannotListenError."""
+        self.http_factory = LimitedFactory(self, self.limits)
+        self.ws_factory = GatedFactory(self, self.limits)
+        self._port = reactor.listenTCP(port, self.http_factory, interface=host, backlog=512)
+        reactor.callLater(1, self.application_checker)
+        reactor.callLater(2, self.timeout_checker)
+        return int(self._port.getHost().port)
+
+    def create_application(self, protocol: Any, scope: dict[str, Any]) -> Any:
+        if scope["type"] == "websocket":
+            scope["extensions"] = {DENIAL: {}}
+        return super().create_application(protocol, scope)
+
+    async def handle_reply(self, protocol: Any, message: dict[str, Any]) -> None:
+        """Returns when the transport can take more. A client that takes nothing for too long is dropped."""
+        await super().handle_reply(protocol, message)
+        gate = protocol.gate
+        if gate is None or gate.is_open:
+            return
+        try:
+            # A socket's own application is to close it first, with a code.
+            grace = self.limits.close_seconds if isinstance(protocol, GatedProtocol) else 0.0
+            async with asyncio.timeout(self.limits.send_seconds + grace):
+                await gate.passed()
+        except TimeoutError:
+            protocol.abort()
+
+    async def stop_listening(self) -> None:
+        if self._port is not None:
+            stopped = defer.maybeDeferred(self._port.stopListening)
+            self._port = None
+            await stopped.asFuture(asyncio.get_running_loop())
+
+    async def drain(self) -> None:
+        """Tell sockets that the server restarts, let the rest end, within `close_seconds`."""
+        for protocol in list(self.connections):
+            if isinstance(protocol, GatedProtocol) and protocol.state == protocol.STATE_OPEN:
+                protocol.sendClose(code=RESTARTING)
+        open_ones = [task for task in map(self._application, list(self.connections)) if task is not None]
+        if open_ones:
+            await asyncio.wait(open_ones, timeout=self.limits.close_seconds)
+        await self._cancel_applications()
+
+    def _application(self, protocol: Any) -> asyncio.Task[Any] | None:
+        task: asyncio.Task[Any] | None = self.connections[protocol].get("application_instance")
+        return task
+
+    async def _cancel_applications(self) -> None:
+        tasks = [task for task in map(self._application, list(self.connections)) if task is not None]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        for protocol in list(self.connections):
+            if isinstance(protocol, LimitedRequest):
+                protocol.abort()
+
+
+class _Process:
+    """The life of the serving process: start, serve, drain at the first signal, end at the second."""
+
+    def __init__(self, server: AlbedoServer, on_started: OnStarted, on_shutdown: OnShutdown) -> None:
+        self._server = server
+        self._on_started = on_started
+        self._on_shutdown = on_shutdown
+        self._stopping: asyncio.Task[None] | None = None
+        self._starting: asyncio.Task[None] | None = None
+        self.failure: BaseException | None = None
+
+    def begin(self, host: str, port: int) -> None:
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self._signalled)
+        self._starting = loop.create_task(self._start(host, port))
+
+    def _signalled(self) -> None:
+        if self._stopping is not None:
+            os._exit(1)
+        self._stopping = asyncio.get_running_loop().create_task(self._stop())
+
+    async def _start(self, host: str, port: int) -> None:
+        try:
+            await self._on_started(self._server.start(host, port))
+        except Exception as error:
+            self.failure = error
+            self._stopping = asyncio.get_running_loop().create_task(self._stop())
+
+    async def _stop(self) -> None:
+        try:
+            await self._server.stop_listening()
+            await self._on_shutdown()
+        except Exception as error:
+            logger.exception("Shutting down failed")
+            self.failure = self.failure or error
+        finally:
+            with suppress(Exception):
+                await self._server.drain()
+            reactor.stop()
+
+
+def _silence(event: Any) -> None:
+    """Twisted's own log repeats what daphne and autobahn say, and names clients' addresses."""
+
+
+def run_server(
+    application: Any,
+    host: str,
+    port: int,
+    *,
+    on_started: OnStarted,
+    on_shutdown: OnShutdown,
+    limits: ServerLimits | None = None,
+) -> None:
+    """Serve in this (main) thread until SIGTERM or SIGINT; a second one ends the process at once.
+
+    `on_started(port)` is awaited when connections are accepted. At the signal nothing new is accepted,
+    `on_shutdown()` is awaited (it bounds itself) while open connections are answered, then sockets get 1012.
+    Raises what `on_started`, `on_shutdown` or listening raised.
+    """
+    observers: Any = [_silence]
+    globalLogBeginner.beginLoggingTo(observers, redirectStandardIO=False, discardBuffer=True)
+    process = _Process(AlbedoServer(application, limits or ServerLimits()), on_started, on_shutdown)
+    loop = reactor._asyncioEventloop
+    asyncio.set_event_loop(loop)
+    loop.call_soon(process.begin, host, port)
+    reactor.run(installSignalHandlers=False)
+    if process.failure is not None:
+        raise process.failure

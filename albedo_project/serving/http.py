@@ -1,0 +1,185 @@
+"""HTTP with limits taken as bytes arrive, deadlines for slow clients, responses that wait for the socket."""
+
+from __future__ import annotations
+
+import json
+from http import HTTPStatus
+from typing import Any
+
+from daphne.http_protocol import HTTPFactory, WebRequest
+from twisted.internet import reactor as _reactor
+from twisted.web import http
+
+from albedo_project.serving.gate import Gate, bound_kernel_buffer
+from albedo_project.serving.limits import ServerLimits
+
+reactor: Any = _reactor
+# Twisted says no types for it.
+HTTPChannel: Any = http.HTTPChannel
+
+# After a refusal a client may still be sending: so long it is listened to, so that it can read the answer.
+LINGER_SECONDS = 1.0
+
+
+class LimitedRequest(WebRequest):  # type: ignore[misc]
+    """A request whose response passes the gate."""
+
+    gate: Gate | None = None
+    body_received = 0
+
+    def handleContentChunk(self, data: bytes) -> None:
+        self.body_received += len(data)
+        if self.channel is not None and self.channel.body_grew(self.body_received):
+            super().handleContentChunk(data)
+
+    def process(self) -> Any:
+        # A front server sets this header; from a client it would move the whole site.
+        self.requestHeaders.removeHeader(b"daphne-root-path")
+        return super().process()
+
+    def handle_reply(self, message: dict[str, Any]) -> None:
+        if message["type"] == "http.response.start" and self.gate is None and self.channel is not None:
+            self.gate = Gate()
+            self.registerProducer(self.gate, True)
+        super().handle_reply(message)
+
+    def finish(self) -> None:
+        self._release()
+        super().finish()
+
+    def connectionLost(self, reason: Any) -> None:
+        if self.gate is not None:
+            self.gate.stopProducing()
+        super().connectionLost(reason)
+
+    def abort(self) -> None:
+        """Drop the connection without waiting for what it has not taken."""
+        if self.channel is not None:
+            self.channel.abortConnection()
+
+    def _release(self) -> None:
+        if self.gate is not None and self.producer is not None:
+            self.unregisterProducer()
+            self.gate.stopProducing()
+
+
+class LimitedChannel(HTTPChannel):  # type: ignore[misc]
+    """One connection. The first thing over a limit is answered, and nothing after it is read."""
+
+    requestFactory = LimitedRequest
+    limits: ServerLimits
+    _deadline: Any = None
+    _refused = False
+    _body_limit = 0
+    _body_began = 0.0
+
+    def connectionMade(self) -> None:
+        super().connectionMade()
+        bound_kernel_buffer(self.transport, self.limits.socket_buffer_bytes)
+        self._expect(self.limits.header_seconds)
+
+    def dataReceived(self, data: bytes) -> None:
+        if self._refused:
+            return
+        if self._deadline is None and not self._handlingRequest:
+            self._expect(self.limits.header_seconds)
+        super().dataReceived(data)
+
+    def allHeadersReceived(self) -> None:
+        self._body_limit = self.limits.body_limit(self._command, self._path)
+        if self.length is not None and self.length > self._body_limit:
+            self.refuse(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too_large")
+            return
+        super().allHeadersReceived()
+        self._body_began = reactor.seconds()
+        self._expect(self.limits.body_seconds)
+
+    def allContentReceived(self) -> None:
+        self._expect(None)
+        if not self._refused:
+            super().allContentReceived()
+
+    def rawDataReceived(self, data: bytes) -> None:
+        if not self._refused:
+            super().rawDataReceived(data)
+
+    def connectionLost(self, reason: Any = None) -> None:
+        self._expect(None)
+        super().connectionLost(reason)
+
+    def body_grew(self, received: int) -> bool:
+        """Whether a body that has come to `received` bytes may still be kept."""
+        if self._refused:
+            return False
+        if received > self._body_limit:
+            self.refuse(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too_large")
+            return False
+        earned = received / self.limits.body_bytes_per_second
+        left = self._body_began + self.limits.body_seconds + earned - reactor.seconds()
+        self._expect(max(left, 0.0))
+        return True
+
+    def refuse(self, status: HTTPStatus, code: str) -> None:
+        """Answer with a problem, read nothing more, and close."""
+        if self._refused or self.transport is None:
+            return
+        self._refused = True
+        self._expect(None)
+        self.transport.write(_refusal(status, code))
+        self.setTimeout(None)
+        if hasattr(self.transport, "loseWriteConnection"):
+            self.transport.loseWriteConnection()
+        self._deadline = reactor.callLater(LINGER_SECONDS, self._give_up)
+
+    def abortConnection(self) -> None:
+        if self.transport is not None:
+            self.transport.abortConnection()
+
+    def _expect(self, seconds: float | None) -> None:
+        """The rest of the headers or of the body within `seconds`; None ends the expectation."""
+        if self._deadline is not None and self._deadline.active():
+            self._deadline.cancel()
+        self._deadline = None
+        if seconds is not None:
+            self._deadline = reactor.callLater(seconds, self._too_late)
+
+    def _too_late(self) -> None:
+        self._deadline = None
+        self.refuse(HTTPStatus.REQUEST_TIMEOUT, "request_timeout")
+
+    def _give_up(self) -> None:
+        self._deadline = None
+        self.abortConnection()
+
+
+class LimitedFactory(HTTPFactory):  # type: ignore[misc]
+    """Makes channels with the server's limits."""
+
+    def __init__(self, server: Any, limits: ServerLimits) -> None:
+        super().__init__(server)
+        self.limits = limits
+        self.timeOut = limits.idle_seconds
+
+    def buildProtocol(self, addr: Any) -> LimitedChannel:
+        channel = LimitedChannel()
+        channel.limits = self.limits
+        channel.factory = self
+        channel.callLater = reactor.callLater
+        channel.timeOut = self.timeOut
+        return channel
+
+
+def _refusal(status: HTTPStatus, code: str) -> bytes:
+    problem = {
+        "type": "about:blank",
+        "title": status.phrase,
+        "status": int(status),
+        "detail": status.description,
+        "code": code,
+    }
+    body = json.dumps(problem).encode()
+    head = (
+        f"HTTP/1.1 {int(status)} {status.phrase}\r\nContent-Type: application/problem+json\r\n"
+        f"Content-Length: {len(body)}\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n"
+    )
+    return head.encode() + body

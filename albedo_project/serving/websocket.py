@@ -1,0 +1,94 @@
+"""WebSockets whose sends wait for the socket, refused over HTTP, with little room for what clients send."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Any
+
+from daphne.ws_protocol import WebSocketFactory, WebSocketProtocol
+
+from albedo_project.serving.gate import Gate, bound_kernel_buffer
+from albedo_project.serving.limits import ServerLimits
+
+DENIAL = "websocket.http.response"
+# The application answers the first message with a close; what a client pours in until then is dropped.
+MESSAGES_KEPT = 4
+
+
+class GatedProtocol(WebSocketProtocol):  # type: ignore[misc]
+    """One socket; `gate` is closed while its buffer is full."""
+
+    def connectionMade(self) -> None:
+        limits: ServerLimits = self.factory.limits
+        self.gate = Gate()
+        self._denial: dict[str, Any] | None = None
+        self._messages = 0
+        self._frames = 0
+        # The HTTP channel that this connection began as is still registered.
+        self.transport.unregisterProducer()
+        self.transport.registerProducer(self.gate, True)
+        bound_kernel_buffer(self.transport, limits.socket_buffer_bytes)
+        super().connectionMade()
+
+    def connectionLost(self, reason: Any) -> None:
+        self.gate.stopProducing()
+        super().connectionLost(reason)
+
+    def onMessageBegin(self, isBinary: bool) -> None:
+        self._frames = 0
+        super().onMessageBegin(isBinary)
+
+    def onMessageFrameBegin(self, length: int) -> None:
+        self._frames += 1
+        super().onMessageFrameBegin(length)
+        limit = self.factory.limits.fragments
+        if self._frames > limit and not self.failedByMe:
+            self._max_message_size_exceeded(self._frames, limit, f"more than {limit} fragments")
+
+    def onMessage(self, payload: bytes, isBinary: bool) -> None:
+        self._messages += 1
+        if self._messages <= MESSAGES_KEPT:
+            super().onMessage(payload, isBinary)
+
+    def handle_reply(self, message: dict[str, Any]) -> None:
+        if message["type"] == f"{DENIAL}.start":
+            self._denial = message
+        elif message["type"] == f"{DENIAL}.body":
+            self._deny(message.get("body", b""))
+        else:
+            super().handle_reply(message)
+
+    def abort(self) -> None:
+        """Drop the connection without waiting for what it has not taken."""
+        self.transport.abortConnection()
+
+    def _deny(self, body: bytes) -> None:
+        if self._denial is None or self.state != self.STATE_CONNECTING:
+            raise ValueError("a handshake is denied once, with a start, before it is accepted")
+        status = HTTPStatus(self._denial["status"])
+        lines = [f"HTTP/1.1 {int(status)} {status.phrase}".encode()]
+        lines += [name + b": " + value for name, value in self._denial["headers"]]
+        lines += [b"connection: close", b"", body]
+        self.sendData(b"\r\n".join(lines))
+        del self.handshake_deferred
+        self.wasClean = True
+        self.dropConnection(abort=False)
+
+
+class GatedFactory(WebSocketFactory):  # type: ignore[misc]
+    protocol = GatedProtocol
+
+    def __init__(self, server: Any, limits: ServerLimits) -> None:
+        # An empty name keeps the product's version out of the handshake.
+        super().__init__(server, server="")
+        self.limits = limits
+        self.setProtocolOptions(
+            allowNullOrigin=True,
+            # A close frame tells the client why; the connection goes after it all the same.
+            failByDrop=False,
+            openHandshakeTimeout=limits.header_seconds,
+            closeHandshakeTimeout=limits.close_seconds,
+            autoPingTimeout=limits.send_seconds,
+            maxMessagePayloadSize=limits.frame_bytes,
+            maxFramePayloadSize=limits.frame_bytes,
+        )

@@ -1,0 +1,99 @@
+"""Questions to actors over the channel layer: one reply channel a process, each question with a deadline.
+
+A reply that never comes is None, not an exception: actors die, messages get lost, callers read the row anew.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import suppress
+from typing import Any
+from uuid import UUID, uuid4
+
+import orjson
+from channels.exceptions import ChannelFull
+
+from sessions_app.store import executor
+from sessions_app.store.claims import Address, actor_address
+
+logger = logging.getLogger(__name__)
+
+HOSTS_CHANNEL = "actor-hosts"
+# After a failure of the layer itself; it comes back by its own means.
+RECEIVE_RETRY_SECONDS = 0.5
+
+
+class Calls:
+    """Asks and tells. Belongs to one event loop; `close` ends its receiver."""
+
+    def __init__(self, layer: Any) -> None:
+        self._layer = layer
+        self._channel: str | None = None
+        self._receiver: asyncio.Task[None] | None = None
+        self._waiting: dict[str, asyncio.Future[dict[str, Any]]] = {}
+        self._opening = asyncio.Lock()
+
+    async def address(self, session_id: UUID) -> Address | None:
+        """Where the session's actor listens, read from its row."""
+        return await executor.read(actor_address, session_id)
+
+    async def claim(self, session_id: UUID) -> None:
+        """Ask any host to start the session's actor."""
+        await self.tell(HOSTS_CHANNEL, {"type": "host.claim", "session_id": str(session_id)})
+
+    async def tell(self, channel: str, message: dict[str, Any]) -> bool:
+        """Send without an answer; False where the layer did not take it."""
+        try:
+            await self._layer.send(channel, message)
+        except ChannelFull:
+            return False
+        except Exception:
+            logger.warning("The channel layer did not take %s", message["type"], exc_info=True)
+            return False
+        return True
+
+    async def ask(self, channel: str, message: dict[str, Any], seconds: float) -> dict[str, Any] | None:
+        """The decoded reply, or None when none came within `seconds`."""
+        reply_to = await self._reply_channel()
+        request_id = uuid4().hex
+        reply = self._waiting[request_id] = asyncio.get_running_loop().create_future()
+        try:
+            if not await self.tell(channel, {**message, "reply_to": reply_to, "request_id": request_id}):
+                return None
+            async with asyncio.timeout(seconds):
+                answer: dict[str, Any] = await reply
+                return answer
+        except TimeoutError:
+            return None
+        finally:
+            del self._waiting[request_id]
+
+    async def close(self) -> None:
+        if self._receiver is not None:
+            self._receiver.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._receiver
+            self._receiver = None
+
+    async def _reply_channel(self) -> str:
+        async with self._opening:
+            if self._channel is None:
+                self._channel = await self._layer.new_channel("replies")
+                self._receiver = asyncio.create_task(self._receive(self._channel))
+            return self._channel
+
+    async def _receive(self, channel: str) -> None:
+        while True:
+            try:
+                message = await self._layer.receive(channel)
+                self._settle(message)
+            except Exception:
+                logger.warning("Replies of actors cannot be received", exc_info=True)
+                await asyncio.sleep(RECEIVE_RETRY_SECONDS)
+
+    def _settle(self, message: dict[str, Any]) -> None:
+        reply = self._waiting.get(message["request_id"])
+        # A late or repeated reply has nobody waiting.
+        if reply is not None and not reply.done():
+            reply.set_result(orjson.loads(message["text"]))

@@ -1,0 +1,105 @@
+"""`sessions_app.live.Live` over channel layers: calls find the actor by its row and are bounded in time."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, Literal
+from uuid import UUID
+
+from channels.exceptions import ChannelFull
+
+from sessions_app.live import Change, Cursor, LiveReply
+from sessions_app.store.claims import Address
+from streaming.delivery import process
+from streaming.feed.events import encode
+
+# An actor answers in milliseconds; one that does not within this share of the time may have died while asked.
+ASKS_PER_CAPTURE = 3
+# Between two looks at the row of a session whose actor is being started.
+CLAIM_POLL_SECONDS = 0.05
+# A claim may be lost with its message: it is sent again this often.
+CLAIM_REPEAT_SECONDS = 1.0
+
+
+class ChannelLive:
+    """Stateless; what it needs belongs to the running loop."""
+
+    async def wake(self, session_id: UUID) -> None:
+        calls = process.current().calls
+        address = await calls.address(session_id)
+        if address is None or not await calls.tell(address.channel, {"type": "actor.wake"}):
+            await calls.claim(session_id)
+
+    async def interrupt(self, session_id: UUID, run_id: UUID) -> None:
+        await self._tell(session_id, {"type": "actor.interrupt", "run_id": str(run_id)})
+
+    async def stop(self, session_id: UUID, reason: Literal["restart", "deleted"]) -> None:
+        await self._tell(session_id, {"type": "actor.stop", "reason": reason})
+
+    async def inspect(self, session_id: UUID) -> dict[str, Any] | None:
+        delivery = process.current()
+        address = await delivery.calls.address(session_id)
+        if address is None:
+            return None
+        seconds = delivery.limits.capture_seconds
+        return await delivery.calls.ask(address.channel, {"type": "actor.inspect"}, seconds)
+
+    async def capture(self, session_id: UUID, cursor: Cursor | None, *, start: bool) -> LiveReply | None:
+        try:
+            async with asyncio.timeout(process.current().limits.capture_seconds):
+                return await self._capture(session_id, cursor, start=start)
+        except TimeoutError:
+            return None
+
+    async def announce(self, session_id: UUID, owner_id: int, change: Change) -> None:
+        text = encode({"events": [{"type": change, "session_id": str(session_id)}]})
+        for group in (f"user.{owner_id}", "staff"):
+            try:
+                await process.current().broadcast.group_send(group, {"type": "session.summary", "text": text})
+            except (ChannelFull, OSError):
+                # Lists are read again after any reconnect; nothing durable rides on this.
+                continue
+
+    async def _tell(self, session_id: UUID, message: dict[str, Any]) -> None:
+        calls = process.current().calls
+        address = await calls.address(session_id)
+        if address is not None:
+            await calls.tell(address.channel, message)
+
+    async def _capture(self, session_id: UUID, cursor: Cursor | None, *, start: bool) -> LiveReply | None:
+        """Ask until one answers; the caller's deadline ends it."""
+        calls = process.current().calls
+        while True:
+            address = await calls.address(session_id)
+            if address is None:
+                if not start:
+                    return None
+                address = await self._started(session_id)
+            reply = await self._ask(address, cursor)
+            if reply is not None:
+                return reply
+
+    async def _ask(self, address: Address, cursor: Cursor | None) -> LiveReply | None:
+        delivery = process.current()
+        message = {
+            "type": "actor.capture",
+            "after_generation": cursor.generation if cursor else None,
+            "after_seq": cursor.sequence if cursor else None,
+        }
+        seconds = delivery.limits.capture_seconds / ASKS_PER_CAPTURE
+        reply = await delivery.calls.ask(address.channel, message, seconds)
+        return None if reply is None else LiveReply(**reply)
+
+    async def _started(self, session_id: UUID) -> Address:
+        """The address of the actor that some host starts for us."""
+        calls = process.current().calls
+        loop = asyncio.get_running_loop()
+        claim_at = loop.time()
+        while True:
+            if loop.time() >= claim_at:
+                await calls.claim(session_id)
+                claim_at = loop.time() + CLAIM_REPEAT_SECONDS
+            address = await calls.address(session_id)
+            if address is not None:
+                return address
+            await asyncio.sleep(CLAIM_POLL_SECONDS)

@@ -1,0 +1,84 @@
+"""`/ws/sessions`, and SSE on the collection: a session list is told what to read again."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+
+from sessions_app.problems import Problem
+from streaming.delivery import guard, process, stream
+from streaming.delivery.codes import Close, Ended
+from streaming.delivery.guard import Guest
+from streaming.delivery.query import no_query
+from streaming.delivery.refusals import Receive, Scope, SendAsgi, refuse_http, refuse_socket
+from streaming.delivery.sse import HEADERS, send_message, until_client_leaves
+from streaming.delivery.summaries import READY, listening
+from streaming.delivery.websocket import chosen_subprotocol, until_client_ends
+
+logger = logging.getLogger(__name__)
+
+SendText = Callable[[str], Awaitable[None]]
+
+
+async def list_socket(scope: Scope, receive: Receive, send: SendAsgi) -> None:
+    await receive()
+    try:
+        guest = await guard.admit(scope)
+        subprotocol = chosen_subprotocol(scope)
+        no_query(scope["query_string"])
+    except Problem as problem:
+        await refuse_socket(scope, problem, send)
+        return
+    await send({"type": "websocket.accept", "subprotocol": subprotocol})
+
+    async def deliver(text: str) -> None:
+        await send({"type": "websocket.send", "text": text})
+
+    try:
+        with process.current().hub.admitted(guest.user.pk):
+            code = await _served(guest, deliver, lambda: until_client_ends(receive))
+    except Problem:
+        code = Close.TOO_MANY
+    if code is not None:
+        await send({"type": "websocket.close", "code": int(code)})
+
+
+async def list_events(scope: Scope, receive: Receive, send: SendAsgi) -> None:
+    async def deliver(text: str) -> None:
+        await send_message(send, text)
+
+    try:
+        guest = await guard.admit(scope)
+        no_query(scope["query_string"])
+        with process.current().hub.admitted(guest.user.pk):
+            await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
+            code = await _served(guest, deliver, lambda: until_client_leaves(receive))
+    except Problem as problem:
+        await refuse_http(problem, send)
+        return
+    if code is not None:
+        await send({"type": "http.response.body", "body": b""})
+
+
+async def _served(
+    guest: Guest, deliver: SendText, departure: Callable[[], Awaitable[Close | None]]
+) -> Close | None:
+    try:
+        return await stream.until_ended(_told(guest, deliver), guest, None, departure)
+    except Exception:
+        logger.exception("A list of sessions could not be told of changes")
+        return Close.FAULT
+
+
+async def _told(guest: Guest, deliver: SendText) -> None:
+    delivery = process.current()
+    async with listening(delivery.broadcast, guest.user) as changes:
+        text = READY
+        while True:
+            try:
+                async with asyncio.timeout(delivery.limits.send_seconds):
+                    await deliver(text)
+            except TimeoutError as error:
+                raise Ended(Close.TOO_SLOW) from error
+            text = await changes.next(delivery.limits.keepalive_seconds)
