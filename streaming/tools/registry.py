@@ -1,0 +1,90 @@
+"""The tools there are, and the one way to call them: checked arguments in, a result out, whatever happens."""
+
+from __future__ import annotations
+
+import importlib
+import logging
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from streaming.providers.types import ToolSpec
+from streaming.tools.arguments import BadArguments, cleaned, fit, parse_object
+from streaming.tools.base import Tool, ToolContext, ToolResult, error_result
+
+logger = logging.getLogger(__name__)
+
+NAME_CHARS = 100
+MESSAGE_CHARS = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedArguments:
+    """A call that may be executed. `arguments` are what the tool gets."""
+
+    tool: Tool
+    arguments: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolRefusal:
+    """A call that cannot be executed; `result` tells the model why."""
+
+    result: ToolResult
+
+
+class ToolRegistry:
+    """Tools by name, in the order given. A dotted path names a Tool or something that makes one."""
+
+    def __init__(self, tools: Iterable[Tool | str]) -> None:
+        loaded = [_load(tool) if isinstance(tool, str) else tool for tool in tools]
+        self._tools = {tool.spec.name: tool for tool in loaded}
+        if len(self._tools) != len(loaded):
+            raise ValueError("two tools have the same name")
+
+    @property
+    def specs(self) -> tuple[ToolSpec, ...]:
+        return tuple(tool.spec for tool in self._tools.values())
+
+    def spec(self, name: str) -> ToolSpec | None:
+        tool = self._tools.get(name)
+        return tool.spec if tool else None
+
+    def check(self, name: str, arguments_text: str) -> ParsedArguments | ToolRefusal:
+        """Read the raw arguments of a call; never raises."""
+        try:
+            tool = self._named(name)
+            return ParsedArguments(tool, fit(tool.spec.parameters, parse_object(arguments_text)))
+        except BadArguments as error:
+            return ToolRefusal(error_result(str(error)))
+
+    def check_object(self, name: str, arguments: Mapping[str, Any]) -> ParsedArguments | ToolRefusal:
+        """The same for arguments that are parsed already, such as edited ones."""
+        try:
+            tool = self._named(name)
+            return ParsedArguments(tool, fit(tool.spec.parameters, cleaned(dict(arguments))))
+        except BadArguments as error:
+            return ToolRefusal(error_result(str(error)))
+
+    async def call(self, parsed: ParsedArguments, context: ToolContext) -> ToolResult:
+        """Execute once. A tool that raises gives an error result; cancellation passes through."""
+        try:
+            return await parsed.tool.call(context, parsed.arguments)
+        except Exception as error:
+            logger.exception("the tool %s failed", parsed.tool.spec.name)
+            message = str(error)[:MESSAGE_CHARS]
+            return error_result(f"the tool failed: {type(error).__name__}: {message}".rstrip(": "))
+
+    def _named(self, name: str) -> Tool:
+        tool = self._tools.get(name)
+        if tool is None:
+            known = ", ".join(self._tools) or "none"
+            raise BadArguments(f"there is no tool named {name[:NAME_CHARS]!r}; the tools are: {known}")
+        return tool
+
+
+def _load(path: str) -> Tool:
+    module, _, attribute = path.rpartition(".")
+    found = getattr(importlib.import_module(module), attribute)
+    tool: Tool = found() if isinstance(found, type) or not hasattr(found, "spec") else found
+    return tool
