@@ -59,6 +59,7 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "ninja",
     "sessions_app",
+    "albedo_project",
 ]
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 REPLACEMENT = "\ufffd"
 
@@ -18,17 +16,6 @@ def is_storable(text: str) -> bool:
 def storable(text: str) -> str:
     """`text` with NUL and lone surrogates shown as U+FFFD: for words of models and tools, never of users."""
     return _UNSTORABLE.sub(REPLACEMENT, text)
-
-
-def without_surrogates(value: Any) -> Any:
-    """A JSON value whose strings and keys are all encodable; NUL stays, JSON escapes it."""
-    if isinstance(value, str):
-        return _SURROGATE.sub(REPLACEMENT, value)
-    if isinstance(value, list):
-        return [without_surrogates(item) for item in value]
-    if isinstance(value, dict):
-        return {without_surrogates(key): without_surrogates(item) for key, item in value.items()}
-    return value
 
 
 def head(text: str, scalars: int) -> str:

@@ -54,9 +54,12 @@ class CallResult:
 
 @dataclass(frozen=True, slots=True)
 class EndedCall:
+    """`arguments` are parsed, or the text where that is no JSON object; None where they are not inline."""
+
     call: ToolCall
     entry: Entry
-    result_text: str
+    call_entry_id: UUID
+    arguments: Any
 
 
 def start_call(fence: Fence, call_pk: UUID) -> ToolCall:
@@ -100,7 +103,7 @@ def untold_text(state: str) -> str:
 def _end(session: Session, call: ToolCall, result: CallResult) -> EndedCall:
     size = len(result.text.encode())
     inline = size <= settings.ALBEDO["inline_bytes"]
-    call.state = result.state
+    call.state = ToolCall.State(result.state)
     call.ended_at = timezone.now()
     call.duration_ms = result.duration_ms
     call.result_text = result.text if inline else ""
@@ -120,7 +123,9 @@ def _end(session: Session, call: ToolCall, result: CallResult) -> EndedCall:
     content += _store_artifacts(session, call, result.artifacts)
     draft = Draft("tool_result", content=content, large=large, run_id=call.run_id, tool_call=call)
     (entry,) = append(session, [draft])
-    return EndedCall(call, entry, result.text)
+    asked = Entry.objects.get(tool_call=call, kind=Entry.Kind.TOOL_CALL)
+    arguments = next((part["value"] for part in asked.content if part.get("field") == "arguments"), None)
+    return EndedCall(call, entry, asked.id, arguments)
 
 
 def _store_artifacts(

@@ -19,7 +19,7 @@ from django.db.models.functions import Now
 from sessions_app.models import Input, Run, Session, ToolCall
 from sessions_app.store.attempts import close_open_attempts
 from sessions_app.store.fence import Fence, hold
-from sessions_app.store.runs import RunEnd, end_run
+from sessions_app.store.runs import RunEnd, end_run, pending_inputs
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +32,11 @@ class Address:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
+    """A session that is ours now, with what waits in it as of the claim."""
+
     fence: Fence
     session: Session
+    pending: list[Input]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +70,7 @@ def claim(session_id: UUID, *, host: str, channel: str, lease_seconds: float) ->
             return None
         session = Session.objects.get(id=session_id)
         _close_unfinished(session)
-        return Claim(Fence(session.id, session.generation), session)
+        return Claim(Fence(session.id, session.generation), session, pending_inputs(session.id))
 
 
 def renew(host: str, session_ids: Collection[UUID], lease_seconds: float) -> Renewal:
@@ -91,6 +94,11 @@ def release(fence: Fence, last_sequence: int | None) -> None:
         )
 
 
+def abandon(fence: Fence) -> None:
+    """Free the lease of an actor that is known to be dead; its newest cursor is void. LeaseLost."""
+    release(fence, None)
+
+
 def actor_address(session_id: UUID) -> Address | None:
     """Where the session's living actor listens; None where no lease runs."""
     row = Session.objects.filter(id=session_id, lease_until__gte=Now()).exclude(actor_channel="").first()
@@ -105,9 +113,9 @@ def orphans(limit: int) -> list[UUID]:
     return list(alone.order_by("activity_at").values_list("id", flat=True)[:limit])
 
 
-def free_host(host: str) -> int:
-    """Let go of every lease of a host that is known to be dead; how many those were."""
-    return Session.objects.filter(host=host).update(lease_until=None, actor_channel="", host="")
+def free_all() -> int:
+    """Let go of every lease, for the one process that knows to be alone with its database; how many."""
+    return Session.objects.exclude(host="").update(lease_until=None, actor_channel="", host="")
 
 
 def _close_unfinished(session: Session) -> None:

@@ -139,4 +139,4 @@ def _count_usage(session: Session, facts: StepFacts) -> dict[str, Any]:
     run.save(update_fields=["usage", "steps"])
     session.usage = add_usage(session.usage, facts.usage)
     session.save(update_fields=["usage"])
-    return session.usage
+    return dict(session.usage)

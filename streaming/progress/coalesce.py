@@ -1,7 +1,6 @@
 """Fewer events, the same story: joins what may be joined while it waits, and keeps the order of the rest.
 
-Pure: times are passed in, in seconds of one monotonic clock, and the caller wakes at `next_due`. A capture
-never reads from here.
+Pure: times are passed in, in seconds of one monotonic clock, and the caller wakes at `next_due`.
 """
 
 from __future__ import annotations
@@ -56,6 +55,11 @@ class Coalescer:
     def next_due(self) -> float | None:
         """When to call `due` next; None while nothing waits."""
         return min((waiting.due for waiting in self._waiting), default=None)
+
+    @property
+    def waiting(self) -> list[Update]:
+        """What would be published by a flush, in order: a capture shows it as well, and takes none of it away."""
+        return [self._bounded(waiting.update) for waiting in self._waiting]
 
     def add(self, update: Update, now: float) -> list[Update]:
         """What to publish at once: nothing, or all that waited and then an update that does not wait."""

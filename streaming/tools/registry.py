@@ -46,6 +46,11 @@ class ToolRegistry:
     def specs(self) -> tuple[ToolSpec, ...]:
         return tuple(tool.spec for tool in self._tools.values())
 
+    @property
+    def preview_keys(self) -> dict[str, str]:
+        """For each tool that has one, the argument that is shown while it is being written."""
+        return {spec.name: spec.preview_argument for spec in self.specs if spec.preview_argument}
+
     def spec(self, name: str) -> ToolSpec | None:
         tool = self._tools.get(name)
         return tool.spec if tool else None

@@ -1,0 +1,80 @@
+"""`manage.py serve`: the whole embedded system in one process."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from django.conf import settings
+from django.core.management import call_command
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import connection, connections
+
+from albedo_project.asgi import application
+from albedo_project.instance import Instance
+from albedo_project.operator import ensure_operator
+from albedo_project.server import run_server
+from albedo_project.serving.limits import server_limits
+from sessions_app.console.login_links import make_login_link
+from sessions_app.store import executor
+from streaming.runtime import Runtime
+
+
+class Command(BaseCommand):
+    help = "Migrate, make the operator account at the first start, and serve web, actors and the demo model."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--host", default="127.0.0.1", help="address to listen on")
+        parser.add_argument("--port", default=8000, type=port, help="0 picks a free one")
+        parser.add_argument("--data-dir", help="database, workspaces and secrets (default: DATA_DIR)")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        instance = Instance(settings.DATA_DIR)
+        call_command("migrate", interactive=False, verbosity=0)
+        operator, token = ensure_operator(settings.SECRETS_DIR)
+        # One process has a SQLite file; a PostgreSQL database may have other hosts with leases of their own.
+        alone = connection.vendor == "sqlite"
+        connections.close_all()
+        host: str = options["host"]
+        runtime: list[Runtime] = []
+
+        async def started(port: int) -> None:
+            runtime.append(Runtime())
+            await runtime[0].start(alone=alone)
+            url = base_url(host, port)
+            instance.announce(url, token)
+            link = await executor.read(make_login_link, operator, url)
+            self.stdout.write(f"Albedo is ready. Open {link}")
+            self.stdout.flush()
+
+        async def shutdown() -> None:
+            if runtime:
+                await runtime[0].drain()
+
+        try:
+            run_server(
+                application,
+                host,
+                options["port"],
+                on_started=started,
+                on_shutdown=shutdown,
+                limits=server_limits(),
+            )
+        except OSError as error:
+            raise CommandError(f"Cannot listen on {host}: {error}") from error
+        finally:
+            instance.withdraw()
+            executor.close()
+
+
+def port(text: str) -> int:
+    """A TCP port, 0 to 65535."""
+    if not text.isdecimal() or int(text) > 65_535:
+        raise argparse.ArgumentTypeError("a port is a number from 0 to 65535")
+    return int(text)
+
+
+def base_url(host: str, number: int) -> str:
+    """Where a browser on this machine finds a server that listens on `host`."""
+    reachable = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)  # noqa: S104
+    return f"http://{reachable}:{number}"

@@ -1,0 +1,160 @@
+"""The actor host: takes sessions that need an actor, keeps their leases, and lets go of them in order.
+
+One in each process that runs actors; the embedded server's is the same. A lost wake-up costs one sweep.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import logging
+import os
+import secrets
+import socket
+from collections.abc import Callable
+from typing import Any
+from uuid import UUID
+
+from channels.layers import get_channel_layer
+from django.db import DatabaseError
+
+from sessions_app.store import claims, executor
+from sessions_app.store.fence import LeaseLost
+from streaming.actors.lease import LeaseKeeper
+from streaming.actors.session import Departure, SessionActor
+from streaming.limits import ActorLimits
+
+log = logging.getLogger("albedo.host")
+
+HOSTS_CHANNEL = "actor-hosts"
+_SWEEP_BATCH = 64
+
+ActorFactory = Callable[[claims.Claim, str], SessionActor]
+
+
+def host_name() -> str:
+    """Unique for each start of each process: a lease of an earlier one is never mistaken for ours."""
+    return f"{socket.gethostname()[:100]}-{os.getpid()}-{secrets.token_hex(4)}"
+
+
+class ActorHost:
+    """Runs actors until `drain`. `make_actor(claim, channel)` is the runtime's."""
+
+    def __init__(self, make_actor: ActorFactory, limits: ActorLimits, name: str) -> None:
+        self.name = name
+        self._make_actor = make_actor
+        self._limits = limits
+        self._layer = get_channel_layer()
+        self._actors: dict[UUID, SessionActor] = {}
+        self._claiming: set[UUID] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._loops: list[asyncio.Task[None]] = []
+        self._lease = LeaseKeeper(name, limits, self._actors)
+        self.draining = False
+
+    def start(self) -> None:
+        self._loops = [
+            asyncio.create_task(self._listen(), name="host-listen"),
+            asyncio.create_task(self._sweep(), name="host-sweep"),
+            asyncio.create_task(self._lease.keep(), name="host-lease"),
+        ]
+
+    @property
+    def actor_count(self) -> int:
+        return len(self._actors)
+
+    async def ensure(self, session_id: UUID) -> None:
+        """Start the session's actor here if nobody holds it; wake it if it is ours already."""
+        actor = self._actors.get(session_id)
+        if actor is not None:
+            actor.wake()
+            return
+        if self.draining or session_id in self._claiming:
+            return
+        self._claiming.add(session_id)
+        try:
+            await self._claim(session_id)
+        finally:
+            self._claiming.discard(session_id)
+
+    async def _claim(self, session_id: UUID) -> None:
+        channel = await self._layer.new_channel("actor")
+        claim = await executor.write(
+            claims.claim,
+            session_id,
+            host=self.name,
+            channel=channel,
+            lease_seconds=self._limits.lease_seconds,
+        )
+        if claim is None:
+            return
+        actor = self._make_actor(claim, channel)
+        self._actors[session_id] = actor
+        # A context of its own: an actor must not live in the request that happened to wake it.
+        task = asyncio.create_task(
+            self._run(actor), context=contextvars.Context(), name=f"actor-{session_id}"
+        )
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _run(self, actor: SessionActor) -> None:
+        again = False
+        try:
+            again = await actor.live() is Departure.CRASHED
+        except Exception:
+            log.exception("an actor failed: session %s", actor.session_id)
+            again = True
+        finally:
+            if self._actors.get(actor.session_id) is actor:
+                del self._actors[actor.session_id]
+        if again and not self.draining:
+            # Its end is known here, so nobody has to wait for the lease: the next claim closes what it left.
+            await self._take_over(actor)
+
+    async def _take_over(self, actor: SessionActor) -> None:
+        try:
+            await executor.write(claims.abandon, actor.fence)
+            await self.ensure(actor.session_id)
+        except (LeaseLost, DatabaseError):
+            log.warning("session %s is left to the sweep", actor.session_id)
+
+    async def _listen(self) -> None:
+        while True:
+            message: dict[str, Any] = await self._layer.receive(HOSTS_CHANNEL)
+            if message.get("type") == "host.claim":
+                await self._ensure_quietly(UUID(message["session_id"]))
+
+    async def _sweep(self) -> None:
+        while True:
+            await asyncio.sleep(self._limits.sweep_seconds)
+            try:
+                waiting = await executor.read(claims.orphans, _SWEEP_BATCH)
+            except DatabaseError as error:
+                log.warning("the sweep could not read: %s", type(error).__name__)
+                continue
+            for session_id in waiting:
+                await self._ensure_quietly(session_id)
+
+    async def _ensure_quietly(self, session_id: UUID) -> None:
+        try:
+            await self.ensure(session_id)
+        except DatabaseError as error:
+            log.warning("session %s could not be claimed: %s", session_id, type(error).__name__)
+
+    async def drain(self) -> None:
+        """Take nothing new; let every actor end its step, then interrupt it, release its lease."""
+        self.draining = True
+        for loop in self._loops[:2]:
+            loop.cancel()
+        await asyncio.gather(*(actor.drain() for actor in list(self._actors.values())))
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=self._limits.drain_seconds)
+        await self.close()
+
+    async def close(self) -> None:
+        """End at once: what is left is closed by the next claim."""
+        self.draining = True
+        doomed = [*self._loops, *self._tasks]
+        for task in doomed:
+            task.cancel()
+        await asyncio.gather(*doomed, return_exceptions=True)

@@ -1,0 +1,78 @@
+"""Keep the leases of a host's actors, on the loop that runs them: a blocked loop must not look alive.
+
+An actor whose lease is lost, or could not be renewed for the self-fence time, is told to stop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Mapping
+from typing import Protocol
+from uuid import UUID
+
+from django.db import DatabaseError
+
+from sessions_app.store import claims, executor
+from sessions_app.store.fence import Fence
+from streaming.limits import ActorLimits
+
+log = logging.getLogger("albedo.lease")
+
+
+class Holder(Protocol):
+    """What the keeper may do to an actor."""
+
+    fence: Fence
+    claimed_at: float
+
+    def fence_off(self) -> None:
+        """Its lease is gone: stop, write nothing, publish nothing."""
+
+    def interrupt(self, run_id: UUID) -> None:
+        """A stop is on record."""
+
+
+class LeaseKeeper:
+    """Renews every lease each `renew_seconds` in one statement."""
+
+    def __init__(self, host: str, limits: ActorLimits, actors: Mapping[UUID, Holder]) -> None:
+        self._host = host
+        self._limits = limits
+        self._actors = actors
+        self._renewed_at: dict[UUID, float] = {}
+
+    async def keep(self) -> None:
+        while True:
+            await asyncio.sleep(self._limits.renew_seconds)
+            await self.renew()
+
+    async def renew(self) -> None:
+        """One round: renew what lives here, fence off what is lost, pass on stops whose message was lost."""
+        held = dict(self._actors)
+        if not held:
+            self._renewed_at.clear()
+            return
+        asked_at = time.monotonic()
+        self._fence_stale(held, asked_at)
+        try:
+            renewal = await executor.write(claims.renew, self._host, list(held), self._limits.lease_seconds)
+        except DatabaseError as error:
+            log.warning("leases were not renewed: %s", type(error).__name__)
+            self._fence_stale(held, time.monotonic())
+            return
+        self._renewed_at = dict.fromkeys(renewal.generations, asked_at)
+        for session_id, actor in held.items():
+            if renewal.generations.get(session_id) != actor.fence.generation:
+                actor.fence_off()
+            elif session_id in renewal.interrupts:
+                actor.interrupt(renewal.interrupts[session_id])
+
+    def _fence_stale(self, held: Mapping[UUID, Holder], now: float) -> None:
+        """The lease may be over before the next answer comes: act as if it were."""
+        for session_id, actor in held.items():
+            renewed_at = max(self._renewed_at.get(session_id, 0.0), actor.claimed_at)
+            if now - renewed_at > self._limits.self_fence_seconds:
+                log.warning("session %s: no renewal in time, its actor stops", session_id)
+                actor.fence_off()

@@ -1,0 +1,50 @@
+"""Durable writes of an actor: tried again while the database is away for a moment, and never half done."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar
+from uuid import UUID
+
+from django.db import OperationalError
+
+from sessions_app.store import attempts, executor
+from sessions_app.store.fence import Fence
+from streaming.providers.record import AttemptRecord
+
+log = logging.getLogger("albedo.recorder")
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+# SQLite itself waits out a lock for its own timeout first; together this covers a backup or a restart.
+_PAUSES_SECONDS = (0.2, 0.5, 1.0, 2.0, 4.0)
+
+
+async def durable(fn: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Run a store function that writes. Raises LeaseLost at once, OperationalError when patience is over."""
+    for pause in _PAUSES_SECONDS:
+        try:
+            return await executor.write(fn, *args, **kwargs)
+        except OperationalError as error:
+            log.warning("a write is tried again: %s", type(error).__name__)
+            await asyncio.sleep(pause)
+    return await executor.write(fn, *args, **kwargs)
+
+
+async def shielded(fn: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """The same for a write that must be finished even if its task is told to go: the cancellation waits."""
+    task = asyncio.ensure_future(durable(fn, *args, **kwargs))
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait([task])
+        raise
+
+
+async def save(fence: Fence, record: AttemptRecord) -> None:
+    """Store the attempt's record as it is now."""
+    facts = record.to_json()
+    await shielded(attempts.save_attempt, fence, UUID(record.id), UUID(record.run_id), facts)

@@ -1,0 +1,208 @@
+"""The session actor: one for each live session, alone allowed to write and to speak for it.
+
+Its handlers are short: they change state and return. The work is one task beside them, which sees a stop by
+its own exception; nothing here waits for a subscriber.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import enum
+import json
+import logging
+import time
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+from channels.consumer import AsyncConsumer, get_handler_name
+from channels.layers import get_channel_layer
+from channels.utils import await_many_dispatch
+
+from sessions_app.live import live
+from sessions_app.render import render_usage
+from sessions_app.store import claims, executor
+from sessions_app.store.fence import LeaseLost
+from streaming.actors.mailbox import Mailbox, preview
+from streaming.actors.publisher import Publisher
+from streaming.actors.services import Services
+from streaming.actors.watchers import Watchers
+from streaming.actors.work import Work
+from streaming.feed.live_state import initial
+
+log = logging.getLogger("albedo.actor")
+
+
+class Departure(enum.Enum):
+    """Why an actor is gone, and so what its host does next."""
+
+    LEFT = "left"
+    CRASHED = "crashed"
+    FENCED = "fenced"
+    DELETED = "deleted"
+
+
+class SessionActor(AsyncConsumer):  # type: ignore[misc]
+    """Made for one claim; `live` runs it to its end."""
+
+    def __init__(self, claim: claims.Claim, channel: str, services: Services) -> None:
+        super().__init__()
+        session = claim.session
+        self.fence = claim.fence
+        self.session_id: UUID = session.id
+        self.claimed_at = time.monotonic()
+        self.channel_name = channel
+        self._services = services
+        self._layer = get_channel_layer()
+        self._broadcast = get_channel_layer("broadcast")
+        self._generation = session.public_generation
+        state = initial(
+            self._generation,
+            input_order=session.input_order,
+            pending_inputs=[preview(item) for item in claim.pending],
+            pending_approvals=[],
+            usage=render_usage(session.usage),
+            high_water=session.head_position,
+        )
+        self.publisher = Publisher(session.id, self._generation, state, services.limits, self._send)
+        self._mailbox = Mailbox(session.id, self.publisher, claim.pending)
+        self._watchers = Watchers(services.limits.delivery.heal_seconds)
+        self._owner_id: int = session.owner_id
+        self._announcements: set[asyncio.Task[None]] = set()
+        self._work = Work(self.fence, session, self.publisher, self._mailbox, services, self._announce)
+        self._departure: asyncio.Future[Departure] = asyncio.get_running_loop().create_future()
+        self._rested_at = self.claimed_at
+
+    async def live(self) -> Departure:
+        """Serve until something ends it; its kernel is gone when this returns."""
+        receive = partial(self._layer.receive, self.channel_name)
+        tasks = [
+            asyncio.create_task(self.publisher.send_forever()),
+            asyncio.create_task(await_many_dispatch([receive], self.dispatch)),
+            asyncio.create_task(self._work.serve()),
+            asyncio.create_task(self._leave_when_idle()),
+        ]
+        try:
+            await asyncio.wait([*tasks, self._departure], return_when=asyncio.FIRST_COMPLETED)
+            return self._outcome(tasks)
+        finally:
+            self.publisher.mute()
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            await self._work.close()
+
+    def _outcome(self, tasks: list[asyncio.Task[None]]) -> Departure:
+        if self._departure.done():
+            return self._departure.result()
+        for task in tasks:
+            error = task.exception() if task.done() and not task.cancelled() else None
+            if isinstance(error, LeaseLost):
+                log.warning(
+                    "session %s: the lease is lost, generation %s stops", self.session_id, self._generation
+                )
+                return Departure.FENCED
+            if error is not None:
+                log.error("session %s: its actor failed", self.session_id, exc_info=error)
+        return Departure.CRASHED
+
+    async def dispatch(self, message: dict[str, Any]) -> None:
+        # The parent's would hop to another thread for database connections that nothing here holds.
+        handler = getattr(self, get_handler_name(message), None)
+        if handler is None:
+            log.warning("no handler for %s", message.get("type"))
+            return
+        await handler(message)
+
+    def wake(self) -> None:
+        self._work.wake()
+
+    async def actor_wake(self, message: dict[str, Any]) -> None:
+        await self._mailbox.refresh()
+        self._work.wake()
+
+    async def actor_capture(self, message: dict[str, Any]) -> None:
+        text = self.publisher.capture(message["after_generation"], message["after_seq"])
+        await self._reply(message, text)
+
+    async def actor_interrupt(self, message: dict[str, Any]) -> None:
+        await self._mailbox.refresh()
+        self.interrupt(UUID(message["run_id"]))
+
+    async def actor_watch(self, message: dict[str, Any]) -> None:
+        self._watchers.count(message["watcher"], message["count"], time.monotonic())
+        await self._reply(
+            message, json.dumps({"generation": self._generation, "newest": self.publisher.window.newest})
+        )
+
+    async def actor_inspect(self, message: dict[str, Any]) -> None:
+        projection, window = self._work.projection, self.publisher.window
+        facts = {
+            "watchers": self._watchers.total(time.monotonic()),
+            "projection_bytes": projection.text_bytes(),
+            "projection_size": projection.deep_size(),
+            "window_events": len(window),
+            "window_bytes": window.size_bytes,
+            "generation": self._generation,
+            "host": self._services.host,
+        }
+        await self._reply(message, json.dumps(facts))
+
+    async def actor_stop(self, message: dict[str, Any]) -> None:
+        self._depart(Departure.DELETED if message["reason"] == "deleted" else Departure.CRASHED)
+
+    def interrupt(self, run_id: UUID) -> None:
+        """The run's interrupt is on record. A later run is never touched."""
+        self._work.interrupt(run_id, "superseded" if self._mailbox.interrupts else "user_stop")
+
+    def fence_off(self) -> None:
+        self.publisher.mute()
+        self._depart(Departure.FENCED)
+
+    async def drain(self) -> None:
+        """Let the step end within its grace, interrupt what is left, give the lease back."""
+        await self._work.drain(self._services.limits.actor.drain_seconds)
+        await self._release()
+
+    async def _leave_when_idle(self) -> None:
+        limits = self._services.limits.actor
+        while True:
+            await asyncio.sleep(min(limits.idle_seconds, limits.renew_seconds))
+            now = time.monotonic()
+            if self._work.busy or self._work.kernel_alive or self._watchers.total(now):
+                self._rested_at = now
+            elif now - self._rested_at >= limits.idle_seconds:
+                await self._release()
+                return
+
+    async def _release(self) -> None:
+        """With its newest sequence on record, a client that has it needs no actor to learn so."""
+        self.publisher.flush()
+        try:
+            await executor.write(claims.release, self.fence, self.publisher.window.newest)
+        except LeaseLost:
+            self._depart(Departure.FENCED)
+        self._depart(Departure.LEFT)
+
+    def _announce(self) -> None:
+        """Session lists are told that something goes on here; nothing waits for them."""
+        task = asyncio.create_task(live().announce(self.session_id, self._owner_id, "activity"))
+        self._announcements.add(task)
+        task.add_done_callback(self._announcements.discard)
+
+    def _depart(self, departure: Departure) -> None:
+        if not self._departure.done():
+            self._departure.set_result(departure)
+
+    async def _reply(self, message: dict[str, Any], text: str) -> None:
+        if not message.get("reply_to"):
+            return
+        reply = {"type": "live.reply", "request_id": message["request_id"], "text": text}
+        try:
+            await self._layer.send(message["reply_to"], reply)
+        except Exception as error:
+            # Whoever asked has a deadline of its own; an actor does not end over an answer.
+            log.warning("session %s: an answer was not sent: %s", self.session_id, type(error).__name__)
+
+    async def _send(self, message: dict[str, Any]) -> None:
+        await self._broadcast.group_send(f"session.{self.session_id.hex}", message)

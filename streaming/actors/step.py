@@ -1,0 +1,154 @@
+"""One step's attempts: ask the provider, show what comes, keep the record; void all of it where it failed."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime
+from uuid import UUID
+
+from sessions_app.ids import new_id
+from sessions_app.text import storable
+from streaming.actors import recorder
+from streaming.actors.conversation import Conversation
+from streaming.actors.interrupts import RunInterrupted
+from streaming.actors.run import Ask, AttemptFailed, Wait
+from streaming.actors.turn import Turn
+from streaming.providers.attempt import Attempt
+from streaming.providers.errors import ProviderError
+from streaming.providers.events import Completed, StepEvent, TextDelta, ThinkingDelta
+from streaming.providers.record import CancelReason, rfc3339
+from streaming.providers.retry import GiveUp, Retry, decide
+from streaming.providers.types import Profile, StepRequest, StepResponse
+
+
+class Step:
+    """Asks for one step after another of a run. `run_deadline` is a time of the loop's clock."""
+
+    def __init__(
+        self, turn: Turn, profiles: list[Profile], conversation: Conversation, run_deadline: float
+    ) -> None:
+        self._turn = turn
+        self._profiles = profiles
+        self._conversation = conversation
+        self._run_deadline = run_deadline
+        self._attempt: Attempt | None = None
+        self._message_id = new_id()
+        self._shown = {"text": 0, "thinking": 0}
+        self._profile_attempt = 0
+        self._on_profile = -1
+
+    @property
+    def message_id(self) -> UUID:
+        """Of the message that the newest attempt shows."""
+        return self._message_id
+
+    def cancel(self, reason: CancelReason) -> None:
+        """Note the stop in the attempt's record before its task feels it."""
+        if self._attempt is not None:
+            self._attempt.cancel(reason)
+
+    async def ask(self, ask: Ask) -> StepResponse | AttemptFailed:
+        """One attempt to its end. Raises RunInterrupted, LeaseLost."""
+        turn, profile = self._turn, self._profiles[ask.fallback]
+        self._begin(ask)
+        request = StepRequest(turn.session.instructions, self._conversation.items, turn.services.tools.specs)
+        attempt = turn.services.client.attempt(
+            profile,
+            request,
+            run_id=turn.run_id,
+            step=ask.step,
+            attempt=ask.attempt,
+            run_deadline=self._run_deadline,
+        )
+        try:
+            return await self._listen(attempt, ask)
+        except ProviderError as error:
+            return self._judge(error, profile, ask)
+        except RunInterrupted:
+            turn.provider_closed_at = datetime.now(UTC)
+            raise
+        finally:
+            self._attempt = attempt
+            await recorder.save(turn.fence, attempt.record)
+
+    async def wait(self, wait: Wait) -> None:
+        """Announce the retry, which voids what was shown, and wait. Raises RunInterrupted, LeaseLost."""
+        turn = self._turn
+        turn.publisher.void()
+        # The event itself clears what is shown; the view forgets it with it.
+        turn.projection.clear()
+        retry = {
+            "run_id": turn.run_id,
+            "step": wait.step,
+            "attempt": wait.attempt,
+            "cause": wait.cause,
+            "detail": wait.detail,
+            "delay_ms": round(wait.delay_seconds * 1000),
+        }
+        turn.publisher.emit("retry", retry)
+        if self._attempt is None:
+            return
+        record = self._attempt.record
+        record.retry_wait(wait.cause, wait.delay_seconds)
+        await recorder.save(turn.fence, record)
+        try:
+            async with turn.scope:
+                await asyncio.sleep(wait.delay_seconds)
+        finally:
+            record.ended()
+            await recorder.save(turn.fence, record)
+            self._attempt = None
+
+    def _begin(self, ask: Ask) -> None:
+        turn = self._turn
+        self._message_id = new_id()
+        self._shown = {"text": 0, "thinking": 0}
+        if self._on_profile != ask.fallback or ask.attempt == 1:
+            self._on_profile, self._profile_attempt = ask.fallback, 0
+        self._profile_attempt += 1
+        prefix = turn.call_prefix(ask.step, ask.attempt)
+        turn.publisher.progress(turn.projection.begin(prefix))
+
+    async def _listen(self, attempt: Attempt, ask: Ask) -> StepResponse:
+        async with self._turn.scope, attempt:
+            self._attempt = attempt
+            await recorder.save(self._turn.fence, attempt.record)
+            async for events in attempt.events():
+                for event in events:
+                    if isinstance(event, Completed):
+                        return event.response
+                    self._show(event, ask)
+        raise RuntimeError("an attempt ended without its terminal event")
+
+    def _show(self, event: StepEvent, ask: Ask) -> None:
+        match event:
+            case TextDelta(text=text):
+                self._show_text("text", text, ask)
+            case ThinkingDelta(text=text):
+                self._show_text("thinking", text, ask)
+            case _:
+                started_at = rfc3339(datetime.now(UTC)) or ""
+                self._turn.publisher.progress(self._turn.projection.apply(event, started_at))
+
+    def _show_text(self, kind: str, text: str, ask: Ask) -> None:
+        if not text:
+            return
+        delta = {
+            "run_id": self._turn.run_id,
+            "message_id": str(self._message_id),
+            "attempt": ask.attempt,
+            "offset_scalars": self._shown[kind],
+            "text": storable(text),
+        }
+        self._shown[kind] += len(text)
+        self._turn.publisher.emit(kind, delta)
+
+    def _judge(self, error: ProviderError, profile: Profile, ask: Ask) -> AttemptFailed:
+        rng = self._turn.services.client.rng
+        decision = decide(error, attempt=self._profile_attempt, profile=profile, rng=rng)
+        more = ask.fallback + 1 < len(self._profiles)
+        match decision:
+            case Retry(delay_seconds=seconds):
+                return AttemptFailed(error.code, error.detail, error.retryable, seconds)
+            case GiveUp():
+                return AttemptFailed(error.code, error.detail, error.retryable, None, has_fallback=more)

@@ -1,0 +1,45 @@
+"""What the parts of a driver share while one run is answered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+from sessions_app.models import Run, Session
+from sessions_app.store.fence import Fence
+from streaming.actors.interrupts import InterruptScope
+from streaming.actors.publisher import Publisher
+from streaming.actors.services import Services
+from streaming.kernel.session_kernel import SessionKernel
+from streaming.progress.projection import Projection
+
+
+@dataclass(slots=True)
+class Turn:
+    """One run's surroundings. The times at the end are the proof of a stop."""
+
+    fence: Fence
+    generation: str
+    session: Session
+    run: Run
+    publisher: Publisher
+    projection: Projection
+    kernel: SessionKernel
+    services: Services
+    scope: InterruptScope = field(default_factory=InterruptScope)
+    provider_closed_at: datetime | None = None
+    tool_interrupted_at: datetime | None = None
+    kernel_after_stop: str = ""
+
+    @property
+    def run_id(self) -> str:
+        return str(self.run.id)
+
+    @property
+    def workspace(self) -> Path:
+        return Path(self.session.workspace)
+
+    def call_prefix(self, step: int, attempt: int) -> str:
+        """What the `call_id`s of an attempt begin with; its output index follows."""
+        return f"{self.generation}-{self.run_id}-{step}-{attempt}"

@@ -1,0 +1,97 @@
+"""The one place that wires the live half: limits from settings, provider client, kernels, tools, host."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from typing import TypeVar
+
+from django.conf import settings
+
+from sessions_app.store import claims, executor, profiles
+from streaming.actors.host import ActorHost, host_name
+from streaming.actors.services import Services
+from streaming.actors.session import SessionActor
+from streaming.kernel.pool import KernelPool
+from streaming.limits import (
+    ActorLimits,
+    DeliveryLimits,
+    FeedLimits,
+    KernelLimits,
+    Limits,
+    ProgressLimits,
+    WireLimits,
+)
+from streaming.providers.client import ProviderClient
+from streaming.providers.demo import demo_script
+from streaming.providers.scripted import ScriptedProvider
+from streaming.providers.types import Profile
+from streaming.tools.python import PythonTool
+from streaming.tools.registry import ToolRegistry
+
+Group = TypeVar("Group")
+
+
+def limits_from_settings() -> Limits:
+    """Every field of `Limits` from `settings.ALBEDO["<group>_<field>"]`."""
+    return Limits(
+        wire=_group("wire", WireLimits),
+        progress=_group("progress", ProgressLimits),
+        feed=_group("feed", FeedLimits),
+        delivery=_group("delivery", DeliveryLimits),
+        kernel=_group("kernel", KernelLimits),
+        actor=_group("actor", ActorLimits),
+    )
+
+
+def _group(name: str, kind: type[Group]) -> Group:
+    """`settings.ALBEDO` has each value in the type of the field's default."""
+    fields = dataclasses.fields(kind)  # type: ignore[arg-type]
+    return kind(**{field.name: settings.ALBEDO[f"{name}_{field.name}"] for field in fields})
+
+
+class Runtime:
+    """What a process that runs actors holds. `start` and `drain` belong to one event loop."""
+
+    def __init__(self) -> None:
+        self.limits = limits_from_settings()
+        self.name = host_name()
+        self._client = ProviderClient(limits=self.limits.wire)
+        self._kernels = KernelPool(self.limits.kernel, os.environ)
+        self._demo = ScriptedProvider(demo_script)
+        self._services = Services(
+            limits=self.limits,
+            client=self._client,
+            tools=ToolRegistry([PythonTool(self.limits.kernel)]),
+            kernels=self._kernels,
+            resolve_profile=self._resolve_profile,
+            host=self.name,
+        )
+        self.host = ActorHost(self._make_actor, self.limits.actor, self.name)
+
+    async def start(self, *, alone: bool) -> None:
+        """Take up the work. `alone`: no other process has this database, so every lease there is is dead."""
+        if alone:
+            await executor.write(claims.free_all)
+        await self._demo.start()
+        await self._kernels.start()
+        self.host.start()
+
+    async def drain(self) -> None:
+        """Let go in order: steps end or are interrupted, leases are released, kernels are gone."""
+        await self.host.drain()
+        await self._kernels.aclose()
+        await self._client.aclose()
+        await self._demo.stop()
+
+    def _make_actor(self, claim: claims.Claim, channel: str) -> SessionActor:
+        return SessionActor(claim, channel, self._services)
+
+    async def _resolve_profile(self, name: str, model: str) -> Profile:
+        try:
+            found = await executor.read(profiles.resolve, name)
+        except profiles.UnknownProfile as error:
+            raise LookupError(f"There is no provider profile {name!r}.") from error
+        values = {field.name: getattr(found, field.name) for field in dataclasses.fields(Profile)}
+        base_url = self._demo.base_url if found.name == profiles.DEMO else found.base_url
+        return Profile(**{**values, "base_url": base_url, "model": model or found.model})
