@@ -5,8 +5,16 @@ from __future__ import annotations
 from django.contrib import admin
 from django.urls import URLPattern, URLResolver, include, path
 
+from sessions_app.api import api
+
 # The console comes first: its login counts failed tries, and takes the place of the admin's own.
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", include("sessions_app.console.urls")),
     path("admin/", admin.site.urls),
+    path("api/", api.urls),
 ]
+
+# Under /api/ these errors have the API's shape too.
+handler400 = "sessions_app.api.fallback.bad_request"
+handler404 = "sessions_app.api.fallback.not_found"
+handler500 = "sessions_app.api.fallback.server_error"
