@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 from typing import TypeVar
 
 from django.conf import settings
@@ -57,7 +56,9 @@ class Runtime:
         self.limits = limits_from_settings()
         self.name = host_name()
         self._client = ProviderClient(limits=self.limits.wire)
-        self._kernels = KernelPool(self.limits.kernel, os.environ)
+        self._kernels = KernelPool(
+            self.limits.kernel, settings.ENVIRONMENT, extra_names=settings.KERNEL_ENVIRONMENT_NAMES
+        )
         self._demo = ScriptedProvider(demo_script)
         self._services = Services(
             limits=self.limits,
