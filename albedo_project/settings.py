@@ -57,7 +57,7 @@ INSTALLED_APPS = [
     "django.contrib.sessions",
     "django.contrib.messages",
     "django.contrib.staticfiles",
-    "ninja",
+    "ninja",  # so that the API's page runs its own scripts, not ones from elsewhere
     "sessions_app",
     "albedo_project",
 ]

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import django
 import pytest
 from django.conf import settings
 from django.db import connections
@@ -35,10 +36,12 @@ atexit.register(shutil.rmtree, SUITE_DIR, ignore_errors=True)
 clean_environment(os.environ)
 os.environ["DATA_DIR"] = str(SUITE_DIR / "data")
 os.environ["DJANGO_SETTINGS_MODULE"] = "albedo_project.settings"
+# Here already, because a folder's own conftest may name models.
+django.setup()
 
 
 def pytest_configure() -> None:
-    """Load the settings, which is what tells pytest-django, who comes after this, to set up Django."""
+    """Touch the settings: what tells pytest-django, who comes after this, that Django is in use."""
     assert settings.DATABASES
 
 

@@ -14,6 +14,7 @@ from tests.architecture.source import PACKAGES, PROJECT, imports, modules
 # Declared though nothing imports them by name.
 NOT_IMPORTED: dict[str, str] = {
     "channels-redis": "named in settings by dotted path",
+    "psycopg": "Django's PostgreSQL backend",
     "ipykernel": "started as a kernel's own process",
     "servestatic": "named in settings by dotted path",
 }
@@ -26,6 +27,7 @@ BROUGHT_ALONG: dict[str, str] = {
     "pyzmq": "jupyter-client's sockets",
     "traitlets": "jupyter-client's configuration",
     "twisted": "daphne's reactor",
+    "zope-interface": "twisted's interfaces",
 }
 
 

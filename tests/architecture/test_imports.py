@@ -26,7 +26,13 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "streaming.routing": ("streaming", "sessions_app"),
     "streaming.runtime": ("streaming", "sessions_app"),
     "sessions_app": (),
-    "albedo_project": ("streaming.limits", "streaming.routing", "streaming.runtime", "sessions_app"),
+    "albedo_project": (
+        "streaming.limits",
+        "streaming.routing",
+        "streaming.runtime",
+        "streaming.delivery",
+        "sessions_app",
+    ),
 }
 
 # Parts that decide and never wait: no framework, no event loop, no network.
