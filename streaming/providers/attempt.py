@@ -17,7 +17,7 @@ from streaming.providers.errors import ProviderError, TransportError
 from streaming.providers.events import StepEvent
 from streaming.providers.record import AttemptRecord, CancelReason
 from streaming.providers.redaction import safe_detail
-from streaming.providers.requests import build
+from streaming.providers.requests import build, secrets_of
 from streaming.providers.shared import Shared
 from streaming.providers.tap import GuardStop
 from streaming.providers.types import Profile, StepRequest
@@ -145,8 +145,7 @@ class Attempt(AbstractAsyncContextManager["Attempt"]):
 
     def _clean(self, error: ProviderError) -> None:
         """An error event in a stream may quote the key: out of the detail, and so out of logs and reprs."""
-        secrets = [self._profile.api_key, *self._profile.headers.values()]
-        error.detail = safe_detail(error.detail, secrets)
+        error.detail = safe_detail(error.detail, secrets_of(self._profile))
         error.args = (f"{error.code}: {error.detail}" if error.detail else error.code,)
 
     def _note_failure(self, error: ProviderError) -> None:

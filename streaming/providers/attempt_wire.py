@@ -23,7 +23,7 @@ from streaming.providers.events import (
     UsageReported,
 )
 from streaming.providers.record import AttemptRecord, Phase, WireResponse
-from streaming.providers.requests import HttpRequest
+from streaming.providers.requests import HttpRequest, secrets_of
 from streaming.providers.requests_chat import tool_names
 from streaming.providers.shared import Shared
 from streaming.providers.tap import Tap
@@ -84,8 +84,16 @@ class AttemptWire:
         assert exchange is not None
         assert decoder is not None
         while True:
-            await self._wait()
-            events = self._digest(exchange, decoder)
+            if decoder.ending:
+                self._deadlines.ending(self._shared.clock())
+            try:
+                await self._wait()
+                events = self._digest(exchange, decoder)
+            except TransportError as error:
+                # Nothing was missing any more but the formal end.
+                if not decoder.ending or error.timeout_scope == "run":
+                    raise
+                events = self._guarded(self._opened_tap(), decoder.feed_eof())
             if events or decoder.finished:
                 self._note(events)
                 return events, decoder.finished
@@ -93,7 +101,8 @@ class AttemptWire:
     async def drain(self) -> None:
         """Looks for the end of the body behind the terminal event; what else comes is dropped."""
         exchange, response = self._exchange, self._opened_response()
-        assert exchange is not None
+        if exchange is None:
+            return
         try:
             async with asyncio.timeout(DRAIN_SECONDS):
                 while not exchange.eof:
@@ -143,7 +152,12 @@ class AttemptWire:
             argument_limits=dict.fromkeys(limits, _UNBOUNDED_CHARS),
             content_type=exchange.headers.get("content-type", ""),
             known_tools=tool_names(self._request.tools),
+            secrets=secrets_of(self._profile),
         )
+
+    def _opened_tap(self) -> Tap:
+        assert self._tap is not None
+        return self._tap
 
     async def _wait(self) -> None:
         """One step of the exchange, or the deadline that ended it."""
@@ -172,8 +186,7 @@ class AttemptWire:
 
     def _digest(self, exchange: Exchange, decoder: Decoder) -> list[StepEvent]:
         """All of one read: counted and guarded as a whole before any of it is handed on."""
-        tap, response = self._tap, self._opened_response()
-        assert tap is not None
+        tap, response = self._opened_tap(), self._opened_response()
         events: list[StepEvent] = []
         before = response.events
         for piece in exchange.take():
@@ -243,22 +256,27 @@ class AttemptWire:
                 retryable=False,
                 http_status=status,
             )
-        secrets = [self._profile.api_key, *self._profile.headers.values()]
         now = self._shared.wall().timestamp()
-        return classify_status(status, exchange.headers, body, now, secrets=secrets)
+        return classify_status(status, exchange.headers, body, now, secrets=secrets_of(self._profile))
 
     async def _error_body(self, exchange: Exchange) -> bytes:
-        response, body = self._opened_response(), bytearray()
+        """What a refusal says, as far as it comes soon; a run's or request's deadline is still one."""
+        body = bytearray()
         try:
             async with asyncio.timeout(ERROR_BODY_SECONDS):
+                self._add_to(body, exchange)
                 while not exchange.eof and len(body) < self._shared.limits.error_body_bytes:
                     await self._wait()
-                    for piece in exchange.take():
-                        response.first_byte_at = response.first_byte_at or self._record.now()
-                        response.bytes += len(piece)
-                        body += piece[: self._shared.limits.error_body_bytes - len(body)]
+                    self._add_to(body, exchange)
         except (TimeoutError, TransportError) as error:
             if isinstance(error, TransportError) and error.timeout_scope is not None:
                 raise
-        response.body_eof_observed = exchange.eof
+        self._opened_response().body_eof_observed = exchange.eof
         return bytes(body)
+
+    def _add_to(self, body: bytearray, exchange: Exchange) -> None:
+        response = self._opened_response()
+        for piece in exchange.take():
+            response.first_byte_at = response.first_byte_at or self._record.now()
+            response.bytes += len(piece)
+            body += piece[: self._shared.limits.error_body_bytes - len(body)]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from streaming.providers.errors import TimeoutScope
 from streaming.providers.types import Profile
 
+ENDING_SECONDS = 5.0
+
 
 class Deadlines:
     """Connect, then first event, then silence; the request and the run over all of them.
@@ -32,6 +34,10 @@ class Deadlines:
         """The consumer asks for more. Its own time was not the provider's silence."""
         if self._scope == "idle":
             self.event(now)
+
+    def ending(self, now: float) -> None:
+        """All but the formal end has come: that is not worth an idle deadline's length."""
+        self._step = min(self._step, now + ENDING_SECONDS)
 
     def next(self) -> tuple[TimeoutScope, float]:
         """The nearest one; the wider scope where two fall together."""

@@ -15,7 +15,7 @@ task = {task!r}
 
 # What is in the request itself?
 words = re.findall(r"[^\\W\\d_]+", task.lower())
-numbers = [float(n) for n in re.findall(r"-?\\d+(?:\\.\\d+)?", task)]
+numbers = [float(n) for n in re.findall(r"-?\\d{{1,12}}(?:\\.\\d{{1,6}})?", task)]
 letters = collections.Counter(c for word in words for c in word)
 print(f"{{len(task)}} characters, {{len(words)}} words, {{len(set(words))}} of them different")
 if numbers:

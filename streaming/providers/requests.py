@@ -30,6 +30,13 @@ class HttpRequest:
     body: bytes = field(repr=False)
 
 
+def secrets_of(profile: Profile) -> tuple[str, ...]:
+    """What must never be quoted: the key and the values of headers, but no mere flag (`1`, `true`)."""
+    values = {profile.api_key, *profile.headers.values()}
+    words = {word for value in values for word in value.split()}
+    return tuple(sorted((text for text in values | words if len(text) >= 8), key=len, reverse=True))
+
+
 def build(request: StepRequest, profile: Profile, mode: StreamMode) -> HttpRequest:
     """The request of one attempt, in the profile's protocol."""
     body = responses_body if profile.protocol == "responses" else chat_body

@@ -13,12 +13,13 @@ _CONTROLS = [chr(code) for code in (*range(32), *range(127, 160))]
 _SPACES = [chr(code) for code in range(sys.maxunicode + 1) if chr(code).isspace()]
 _RAW = frozenset(_CONTROLS + _SPACES)
 _SHORT_ESCAPES = frozenset({"\\n", "\\r", "\\t", "\\b", "\\f"})
-_LONG_ESCAPE = re.compile(r"\\u(?:00(?:[01][0-9a-fA-F]|20|7[fF]|[89][0-9a-fA-F]|[aA]0)|202[89])\Z")
+_LONG = r"\\u(?:00(?:[01][0-9a-fA-F]|20|7[fF]|[89][0-9a-fA-F]|[aA]0)|202[89])"
+_LONG_ESCAPE = re.compile(rf"{_LONG}\Z")
 # An escape cut by the end of a fragment is held back until the next one.
 _CUT_ESCAPE = re.compile(r"\\(?:u[0-9a-fA-F]{0,3})?\Z")
-_ANY_RUN = re.compile(
-    r"(?:([\s\x00-\x20\x7f-\x9f])\1{15,}|(\\[nrtbf])\2{15,}|(\\u(?:00[0-9a-fA-F]{2}|202[89]))\3{15,})"
-)
+# Short repeats are passed over quickly: with them, indented code would be looked at run by run.
+_ANY_RUN = r"(?:([\s\x00-\x20\x7f-\x9f])\1{{{0},}}|(\\[nrtbf])\2{{{0},}}|({1})\3{{{0},}})"
+_WORTH_A_LOOK = 15
 
 
 class RunCounter:
@@ -27,7 +28,7 @@ class RunCounter:
     `escapes` True reads JSON text, where escapes count as the character that they stand for.
     """
 
-    __slots__ = ("_carry", "_count", "_escapes", "_limit", "_unit")
+    __slots__ = ("_any_run", "_carry", "_count", "_escapes", "_limit", "_unit")
 
     def __init__(self, limit: int, *, escapes: bool) -> None:
         self._limit = limit
@@ -35,6 +36,7 @@ class RunCounter:
         self._unit = ""
         self._count = 0
         self._carry = ""
+        self._any_run = re.compile(_ANY_RUN.format(max(1, min(_WORTH_A_LOOK, limit - 1)), _LONG))
 
     def feed(self, text: str) -> int:
         """The length in characters of a run that has reached the limit, else 0."""
@@ -80,7 +82,7 @@ class RunCounter:
 
     def _longest_inside(self, text: str) -> int:
         longest = 0
-        for run in _ANY_RUN.finditer(text):
+        for run in self._any_run.finditer(text):
             unit = run[1] or run[2] or run[3]
             if len(unit) == 1 or self._escapes:
                 longest = max(longest, (run.end() - run.start()) // len(unit))
