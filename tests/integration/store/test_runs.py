@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+from django.contrib.auth.models import User
+
+from sessions_app.models import Entry, Input, Run, Session
+from sessions_app.store import calls, conversation, runs
+from sessions_app.store.steps import record_step
+from tests.integration.store.conftest import accepted, call, claimed, step
+
+
+def test_inputs_are_taken_in_order_each_by_a_run_of_its_own(session: Session, alice: User) -> None:
+    fence = claimed(session).fence
+    uids = [accepted(session, alice, text) for text in ("one", "two", "three")]
+    answered = []
+    while (taken := runs.start_run(fence)) is not None:
+        answered += [item.uid for item in taken.inputs]
+        runs.finish_run(fence, taken.run.id, runs.RunEnd("completed"))
+    assert answered == uids
+    texts = [entry.content[0]["text"] for entry in Entry.objects.order_by("position")]
+    assert texts == ["one", "two", "three"]
+    assert set(Input.objects.values_list("state", flat=True)) == {"committed"}
+
+
+def test_a_steering_input_joins_only_where_it_is_next(session: Session, alice: User) -> None:
+    fence = claimed(session).fence
+    accepted(session, alice, "first")
+    taken = runs.start_run(fence)
+    assert taken is not None
+    accepted(session, alice, "steer", "steer")
+    accepted(session, alice, "queued")
+    accepted(session, alice, "late steer", "steer")
+    joined = runs.take_steers(fence, taken.run.id)
+    assert joined is not None
+    assert [item.text for item in joined.inputs] == ["steer"]
+    assert runs.take_steers(fence, taken.run.id) is None
+
+
+def test_a_run_ends_once_and_ends_what_it_left_open(session: Session, alice: User) -> None:
+    fence = claimed(session).fence
+    uid = accepted(session, alice)
+    taken = runs.start_run(fence)
+    assert taken is not None
+    record_step(fence, step(taken.run.id, call(0), call(1)))
+    ended = runs.finish_run(fence, taken.run.id, runs.RunEnd("interrupted"))
+    assert ended is not None
+    assert [item.call.state for item in ended.calls] == ["interrupted", "interrupted"]
+    assert ended.input_uids == [uid]
+    assert runs.finish_run(fence, taken.run.id, runs.RunEnd("completed")) is None
+    assert Run.objects.get().state == "interrupted"
+
+
+def test_positions_have_no_gaps_and_never_repeat(session: Session, alice: User) -> None:
+    fence = claimed(session).fence
+    for number in range(3):
+        accepted(session, alice, str(number))
+        taken = runs.start_run(fence)
+        assert taken is not None
+        prefix = f"r{number}"
+        recorded = record_step(
+            fence, step(taken.run.id, call(0, call_id=prefix), text="said", thinking="thought")
+        )
+        calls.start_call(fence, recorded.calls[0].id)
+        calls.finish_call(fence, recorded.calls[0].id, calls.CallResult("ok", "done"))
+        runs.finish_run(fence, taken.run.id, runs.RunEnd("completed"))
+    positions = list(Entry.objects.order_by("position").values_list("position", flat=True))
+    assert positions == list(range(1, 16))
+    session.refresh_from_db()
+    assert session.head_position == 15
+
+
+def test_usage_adds_up_and_what_is_unknown_stays_unknown(session: Session, alice: User) -> None:
+    fence = claimed(session).fence
+    for _ in range(2):
+        accepted(session, alice)
+        taken = runs.start_run(fence)
+        assert taken is not None
+        record_step(fence, step(taken.run.id, text="x"))
+        runs.finish_run(fence, taken.run.id, runs.RunEnd("completed"))
+    session.refresh_from_db()
+    assert session.usage["input_tokens"] == 10
+    assert session.usage["output_tokens"] is None
+    assert session.usage["source"] == "reported"
+
+
+def test_the_conversation_is_read_whole_in_few_queries(
+    session: Session, alice: User, django_assert_num_queries: object
+) -> None:
+    fence = claimed(session).fence
+    long_text, long_code = "ä" * 200_000, '{"code":"' + "é" * 100_000 + '"}'
+    accepted(session, alice, long_text)
+    taken = runs.start_run(fence)
+    assert taken is not None
+    recorded = record_step(fence, step(taken.run.id, call(0, long_code), text="said"))
+    calls.start_call(fence, recorded.calls[0].id)
+    result = calls.CallResult("ok", "r" * 70_000, output="o" * 90_000)
+    calls.finish_call(fence, recorded.calls[0].id, result)
+    with django_assert_num_queries(2):  # type: ignore[operator]
+        items = conversation.load_conversation(session.id)
+    assert [(item.kind, item.text) for item in items] == [
+        ("user", long_text),
+        ("assistant", "said"),
+        ("tool_call", long_code),
+        ("tool_result", "r" * 70_000),
+    ]
