@@ -162,8 +162,7 @@ class Watch:
 
     async def _compare(self, address: Address) -> None:
         message = self._count_message(len(self._subscriptions))
-        seconds = self._station.limits.capture_seconds
-        reply = await self._station.calls.ask(address.channel, message, seconds)
+        reply = await self._station.calls.ask(address.channel, message, self._station.limits.heal_seconds)
         if reply is None:
             self._address = None
             return

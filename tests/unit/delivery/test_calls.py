@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+import asyncio
+
+from tests.unit.delivery.house import House
+
+
+async def test_answers_find_their_questions_whatever_their_order(house: House) -> None:
+    await house.actor()
+    channel = house.calls.actors[house.session_id].channel
+    replies = await asyncio.gather(
+        *(
+            house.calls.ask(channel, {"type": kind, "watcher": "w", "count": 1}, 5)
+            for kind in ("actor.watch", "actor.inspect", "actor.watch")
+        )
+    )
+    assert [sorted(reply or {}) for reply in replies] == [
+        ["generation", "newest"],
+        ["generation", "watchers"],
+        ["generation", "newest"],
+    ]
+
+
+async def test_a_dead_actor_is_none_within_the_deadline_and_leaves_nothing_waiting(house: House) -> None:
+    actor = await house.actor()
+    await actor.die()
+    assert await house.calls.ask(actor.channel, {"type": "actor.inspect"}, 0.05) is None
+    assert house.calls._waiting == {}
+
+
+async def test_a_full_channel_is_none_at_once(house: House) -> None:
+    house.commands.capacity = 1
+    await house.commands.send("actor.full!x", {"type": "a"})
+    assert await house.calls.ask("actor.full!x", {"type": "actor.inspect"}, 60) is None
+
+
+async def test_a_late_reply_has_nobody_waiting_and_harms_nobody(house: House) -> None:
+    actor = await house.actor()
+    assert await house.calls.ask(actor.channel, {"type": "actor.inspect"}, 5)
+    reply_channel = house.calls._channel
+    assert reply_channel is not None
+    await house.commands.send(reply_channel, {"type": "live.reply", "request_id": "gone", "text": "{}"})
+    assert await house.calls.ask(actor.channel, {"type": "actor.inspect"}, 5)
