@@ -11,7 +11,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from sessions_app.ids import new_id
-from sessions_app.models import Entry, Session, ToolCall
+from sessions_app.models import Entry, Input, Session, ToolCall
 from sessions_app.models.fields import dump_json
 from sessions_app.store.content import reference_part, write_chunks
 
@@ -25,7 +25,7 @@ class Draft:
     large: dict[str, str] = field(default_factory=dict)
     id: UUID | None = None
     run_id: UUID | None = None
-    input_pk: int | None = None
+    input: Input | None = None
     tool_call: ToolCall | None = None
     message_id: UUID | None = None
     truncated: bool = False
@@ -53,7 +53,7 @@ def append(session: Session, drafts: Sequence[Draft]) -> list[Entry]:
             position=number,
             kind=draft.kind,
             run_id=draft.run_id,
-            input_id=draft.input_pk,
+            input=draft.input,
             tool_call=draft.tool_call,
             message_id=draft.message_id,
             created_at=now,

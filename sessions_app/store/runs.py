@@ -122,7 +122,7 @@ def _pending(session_id: UUID) -> Any:
 
 
 def _take(session: Session, run: Run, inputs: list[Input]) -> Taken:
-    drafts = [text_draft("user", item.text, run_id=run.id, input_pk=item.pk) for item in inputs]
+    drafts = [text_draft("user", item.text, run_id=run.id, input=item) for item in inputs]
     entries = append(session, drafts)
     for item in inputs:
         item.state = Input.State.COMMITTED
