@@ -58,6 +58,10 @@ class Api(NinjaAPI):
                 found.append(self._pattern(bound.prefix, route, path_view))
         return [*found, path("", guarded(None, None), name="api-root"), re_path("", guarded(None, None))]
 
+    def set_default_exception_handlers(self) -> None:
+        """One handler for all: the library's own have other shapes."""
+        self.add_exception_handler(Exception, answer_error)
+
     def _pattern(self, prefix: str, route: str, path_view: PathView) -> URLPattern:
         parts = [replace_path_param_notation(each) for each in (prefix, route)]
         public = all(getattr(each.view_func, "public", False) for each in path_view.operations)
@@ -100,7 +104,6 @@ def _make() -> Api:
         parser=StrictParser(),
         urls_namespace="api",
     )
-    made.add_exception_handler(Exception, answer_error)
     for module in (
         sessions,
         inputs,
