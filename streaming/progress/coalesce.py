@@ -58,7 +58,7 @@ class Coalescer:
 
     @property
     def waiting(self) -> list[Update]:
-        """What would be published by a flush, in order: a capture shows it as well, and takes none of it away."""
+        """What a flush would publish, in order. A capture shows it as well and takes nothing away."""
         return [self._bounded(waiting.update) for waiting in self._waiting]
 
     def add(self, update: Update, now: float) -> list[Update]:

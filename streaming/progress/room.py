@@ -20,7 +20,7 @@ _STEP_SCALARS: Final = 16
 
 
 def make_room(calls: Mapping[int, TrackedCall], room_bytes: int) -> set[int]:
-    """Shortens until `calls`, with their mapping, take at most `room_bytes`, or no window is left; the slots that lost text."""
+    """Shortens until `calls` and their mapping take `room_bytes`, or no window is left; who lost text."""
     if sum(max(1, call.preview_count) for call in calls.values()) * _ROOMY_BYTES <= room_bytes:
         return set()
     sizes = {slot: call.size() for slot, call in calls.items()}
