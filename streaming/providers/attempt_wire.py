@@ -8,34 +8,25 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 
+from streaming.providers.attempt_notes import AttemptNotes
 from streaming.providers.classify import classify_status
 from streaming.providers.deadlines import Deadlines
 from streaming.providers.decoder import Decoder, make_decoder
 from streaming.providers.errors import ProviderError, StatusError, TimeoutScope, TransportError
-from streaming.providers.events import (
-    ArgumentsDelta,
-    ArgumentsReplaced,
-    CallDropped,
-    Completed,
-    StepEvent,
-    TextDelta,
-    ThinkingDelta,
-    UsageReported,
-)
-from streaming.providers.record import AttemptRecord, Phase, WireResponse
+from streaming.providers.events import StepEvent
+from streaming.providers.record import AttemptRecord, WireResponse
 from streaming.providers.requests import HttpRequest, secrets_of
 from streaming.providers.requests_chat import tool_names
 from streaming.providers.shared import Shared
 from streaming.providers.tap import Tap
 from streaming.providers.transport import Exchange
 from streaming.providers.types import Profile, StepRequest
+from streaming.providers.wire_errors import ArgumentOverflow
 
 # The end of the body follows its terminal event at once or not at all; seeing it keeps the connection.
 DRAIN_SECONDS = 0.1
 # What a refusal says is worth a short wait, never a deadline's length.
 ERROR_BODY_SECONDS = 5.0
-# The tap guards arguments, and says more; the decoder's own bound must not come first.
-_UNBOUNDED_CHARS = 1 << 62
 
 
 class AttemptWire:
@@ -58,8 +49,7 @@ class AttemptWire:
         self._response: WireResponse | None = None
         self._tap: Tap | None = None
         self._decoder: Decoder | None = None
-        self._argument_chars: dict[int, int] = {}
-        self._silence = 0.0
+        self._notes = AttemptNotes(record)
 
     async def open(self, request: HttpRequest) -> ProviderError | None:
         """Sends the request; None once a response begins, or the error that another answer means."""
@@ -93,9 +83,9 @@ class AttemptWire:
                 # Nothing was missing any more but the formal end.
                 if not decoder.ending or error.timeout_scope == "run":
                     raise
-                events = self._guarded(self._opened_tap(), decoder.feed_eof())
+                events = self._decoded(self._opened_tap(), decoder, None)
             if events or decoder.finished:
-                self._note(events)
+                self._notes.handed_out(events)
                 return events, decoder.finished
 
     async def drain(self) -> None:
@@ -142,14 +132,11 @@ class AttemptWire:
     def _start(self, exchange: Exchange, response: WireResponse) -> None:
         limits = {tool.name: tool.max_argument_chars for tool in self._request.tools}
         self._tap = Tap(self._shared.limits, limits, response)
+        widest = self._tap.decoder_limit()
         self._decoder = make_decoder(
             self._profile.protocol,
-            limits=replace(
-                self._shared.limits,
-                default_argument_chars=_UNBOUNDED_CHARS,
-                python_argument_chars=_UNBOUNDED_CHARS,
-            ),
-            argument_limits=dict.fromkeys(limits, _UNBOUNDED_CHARS),
+            limits=replace(self._shared.limits, default_argument_chars=widest),
+            argument_limits=dict.fromkeys(limits, widest),
             content_type=exchange.headers.get("content-type", ""),
             known_tools=tool_names(self._request.tools),
             secrets=secrets_of(self._profile),
@@ -172,7 +159,7 @@ class AttemptWire:
                 brought = await exchange.read()
         except TimeoutError:
             await self._expire(scope)
-        self._silence += clock() - started
+        self._notes.waited(clock() - started)
         if brought and self._response is not None:
             self._record.last_byte_at = self._record.now()
 
@@ -193,57 +180,24 @@ class AttemptWire:
             response.first_byte_at = response.first_byte_at or self._record.now()
             tap.count_bytes(piece)
             if not decoder.finished:
-                events += self._guarded(tap, decoder.feed(piece))
+                events += self._decoded(tap, decoder, piece)
         response.body_eof_observed = exchange.eof
         if exchange.eof and not decoder.finished:
-            events += self._guarded(tap, decoder.feed_eof())
-        if response.events > before or events:
-            self._event_came()
-        return events
-
-    def _guarded(self, tap: Tap, events: list[StepEvent]) -> list[StepEvent]:
+            events += self._decoded(tap, decoder, None)
         tap.inspect(events)
+        if response.events > before or events:
+            self._notes.event_came()
+            self._deadlines.event(self._shared.clock())
         return events
 
-    def _event_came(self) -> None:
-        record = self._record
-        if record.first_event_at is None:
-            record.first_event_at = record.now()
-        else:
-            record.longest_gap_ms = max(record.longest_gap_ms or 0, round(self._silence * 1_000))
-        self._silence = 0.0
-        self._deadlines.event(self._shared.clock())
-
-    def _note(self, events: list[StepEvent]) -> None:
-        """What the record says of events that are now handed to the consumer."""
-        for event in events:
-            match event:
-                case TextDelta():
-                    self._record.first_text_at = self._record.first_text_at or self._record.now()
-                    self._phase("generating_text")
-                case ThinkingDelta():
-                    self._phase("generating_thinking")
-                case ArgumentsDelta(slot, text):
-                    self._arguments(slot, self._argument_chars.get(slot, 0) + len(text))
-                case ArgumentsReplaced(slot, text):
-                    self._arguments(slot, len(text))
-                case CallDropped(slot):
-                    self._argument_chars.pop(slot, None)
-                case UsageReported(usage):
-                    self._record.usage = usage
-                case Completed(response):
-                    self._record.usage = response.usage
-                case _:
-                    pass
-        self._record.tool_argument_chars = sum(self._argument_chars.values())
-
-    def _phase(self, phase: Phase) -> None:
-        self._record.phase = phase
-
-    def _arguments(self, slot: int, chars: int) -> None:
-        self._record.first_argument_at = self._record.first_argument_at or self._record.now()
-        self._phase("generating_tool_arguments")
-        self._argument_chars[slot] = chars
+    def _decoded(self, tap: Tap, decoder: Decoder, piece: bytes | None) -> list[StepEvent]:
+        """The events of a piece, None being the end of the body."""
+        try:
+            return decoder.feed_eof() if piece is None else decoder.feed(piece)
+        except ArgumentOverflow as overflow:
+            raise tap.stop_for(overflow) from None
+        finally:
+            tap.note_done(decoder.arguments_done)
 
     async def _refusal(self, exchange: Exchange) -> ProviderError:
         body = await self._error_body(exchange)

@@ -7,6 +7,7 @@ assistant message that goes back. `AssembledCall.echo` is merged into that call'
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from streaming.limits import WireLimits
@@ -39,6 +40,9 @@ from streaming.providers.wire_errors import ended_early
 
 class ChatCompletionsReader:
     """`on_object` for each chunk or whole body, then `on_done` or `on_eof`. Events gather in `events`."""
+
+    # This protocol announces no end of a call's arguments.
+    arguments_done: Mapping[int, int] = MappingProxyType({})
 
     def __init__(
         self,

@@ -37,6 +37,8 @@ class Decoder(Protocol):
 
     @property
     def ending(self) -> bool: ...
+    @property
+    def arguments_done(self) -> Mapping[int, int]: ...
     def feed(self, data: bytes) -> list[StepEvent]: ...
     def feed_eof(self) -> list[StepEvent]: ...
 
@@ -49,6 +51,8 @@ class Reader(Protocol):
 
     @property
     def ending(self) -> bool: ...
+    @property
+    def arguments_done(self) -> Mapping[int, int]: ...
     def on_object(self, event_name: str, value: Mapping[str, Any], /) -> None: ...
     def on_body(self, body: Mapping[str, Any], /) -> None: ...
     def on_done(self) -> None: ...
@@ -88,6 +92,11 @@ class BodyDecoder:
     @property
     def ending(self) -> bool:
         return self._reader.ending
+
+    @property
+    def arguments_done(self) -> Mapping[int, int]:
+        """How often the wire announced the end of a call's arguments, by slot."""
+        return self._reader.arguments_done
 
     @property
     def comments(self) -> int:

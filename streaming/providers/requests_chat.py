@@ -14,9 +14,10 @@ from streaming.providers.types import Profile, StepRequest, ToolSpec, UserItem
 _NEW_LIMIT_NAME_HOSTS = ("api.openai.com", ".openai.azure.com", ".cognitiveservices.azure.com")
 # Items of the other protocol carry a `type`; nothing that belongs in an assistant message does.
 _FOREIGN_TYPES = frozenset({"reasoning", "message", "function_call"})
-# What a message is made of is ours to say; an echo adds to it and never replaces it.
-_OWN_MESSAGE_KEYS = frozenset({"role", "content", "tool_calls", "name"})
-_OWN_CALL_KEYS = frozenset({"id", "type", "index"})
+# What a message is made of is ours to say; an echo adds to it and never replaces it. `phase` is the other
+# protocol's.
+_OWN_MESSAGE_KEYS = frozenset({"role", "content", "tool_calls", "name", "phase"})
+_OWN_CALL_KEYS = frozenset({"id", "type", "index", "function"})
 
 
 def chat_body(request: StepRequest, profile: Profile, mode: StreamMode) -> dict[str, Any]:
@@ -93,14 +94,11 @@ def _echo_reasoning(message: dict[str, Any], step: Step) -> None:
 
 
 def _call(pair: PairedCall) -> dict[str, Any]:
-    function: dict[str, Any] = {"name": pair.call.name, "arguments": pair.call.arguments or "{}"}
+    function = {"name": pair.call.name, "arguments": pair.call.arguments or "{}"}
     call: dict[str, Any] = {"id": pair.wire_id, "type": "function", "function": function}
     echo = pair.call.echo
     if echo is not None and echo.get("type") not in _FOREIGN_TYPES:
-        own = _OWN_CALL_KEYS | {"function"}
-        call |= {key: value for key, value in echo.items() if key not in own}
-        if isinstance(echo.get("function"), Mapping):
-            function |= {key: value for key, value in echo["function"].items() if key not in function}
+        call |= {key: value for key, value in echo.items() if key not in _OWN_CALL_KEYS}
     return call
 
 

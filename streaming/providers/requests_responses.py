@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from streaming.providers.history_steps import PairedCall, Step, turns
@@ -10,9 +9,8 @@ from streaming.providers.requests_chat import data_url
 from streaming.providers.streamless import StreamMode
 from streaming.providers.types import AssistantItem, Profile, StepRequest, ThinkingItem, ToolSpec, UserItem
 
-# What an item says is ours to say; an echo adds to it and never replaces it.
-_OWN_CALL_KEYS = frozenset({"type", "call_id", "name", "arguments"})
-_OWN_MESSAGE_KEYS = frozenset({"type", "role", "content"})
+# What this protocol's messages bring beyond their text; an echo of the other protocol has none of it.
+_MESSAGE_ECHO_KEYS = ("phase",)
 
 
 def responses_body(request: StepRequest, profile: Profile, mode: StreamMode) -> dict[str, Any]:
@@ -73,24 +71,17 @@ def _message(item: AssistantItem) -> dict[str, Any]:
         "role": "assistant",
         "content": [{"type": "output_text", "text": item.text}],
     }
-    return message | _additions(item.echo, "message", _OWN_MESSAGE_KEYS)
+    echo = item.echo or {}
+    return message | {key: echo[key] for key in _MESSAGE_ECHO_KEYS if key in echo}
 
 
 def _call(pair: PairedCall) -> dict[str, Any]:
-    call: dict[str, Any] = {
+    return {
         "type": "function_call",
         "call_id": pair.wire_id,
         "name": pair.call.name,
         "arguments": pair.call.arguments or "{}",
     }
-    return call | _additions(pair.call.echo, "function_call", _OWN_CALL_KEYS)
-
-
-def _additions(echo: Mapping[str, Any] | None, kind: str, own: frozenset[str]) -> dict[str, Any]:
-    """What an echo of this very kind adds; one that came by the other protocol adds nothing here."""
-    if echo is None or echo.get("type") != kind:
-        return {}
-    return {key: value for key, value in echo.items() if key not in own}
 
 
 def _output(pair: PairedCall) -> dict[str, Any]:

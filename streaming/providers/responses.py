@@ -52,6 +52,7 @@ class ResponsesReader:
         self._texts = ItemTexts(self._answer)
         self._calls = ItemCalls(self._drafts, self._table)
         self._message_echo: dict[str, Any] = {}
+        self.arguments_done: dict[int, int] = {}
 
     def on_object(self, event_name: str, event: Event) -> None:
         kind = text_of(event.get("type")) or event_name
@@ -185,7 +186,10 @@ class ResponsesReader:
         self._calls.add(self._part("call", event), event)
 
     def _on_arguments_done(self, event: Event) -> None:
-        self._calls.state(self._part("call", event), event)
+        item = self._part("call", event)
+        self._calls.state(item, event)
+        if item.draft is not None and item.draft.slot is not None:
+            self.arguments_done[item.draft.slot] = self.arguments_done.get(item.draft.slot, 0) + 1
 
     def _complete(self, response: Event, kind: str) -> None:
         status = response.get("status")

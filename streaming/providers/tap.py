@@ -21,9 +21,12 @@ from streaming.providers.events import (
 )
 from streaming.providers.record import StreamGuard, WireResponse
 from streaming.providers.runaway import RunCounter
+from streaming.providers.wire_errors import ArgumentOverflow
 
 # The longest name a record shows of what the provider called a tool.
 NAME_CHARS = 100
+# More than one read can bring.
+DECODER_SLACK_CHARS = 1024 * 1024
 _TEXT, _THINKING = -1, -2
 
 
@@ -48,8 +51,6 @@ class Tap:
         self._runs: dict[int, RunCounter] = {}
         self._tail = b"\n"
         self._text_chars = 0
-        self.first_text_seen = False
-        self.first_argument_seen = False
 
     def count_bytes(self, data: bytes) -> None:
         """Bytes as they leave the transport, decompressed; raises WireError beyond `response_bytes`."""
@@ -94,20 +95,35 @@ class Tap:
         if stop is not None:
             raise stop
 
+    def note_done(self, arguments_done: Mapping[int, int]) -> None:
+        """How often the end of each call's arguments was announced, by slot."""
+        for slot, times in arguments_done.items():
+            self._wire.tool(slot).arguments_done_events = times
+
+    def stop_for(self, overflow: ArgumentOverflow) -> GuardStop:
+        """The decoder's own bound (on what it keeps and has not told of yet) as a stop of ours."""
+        for tool in self._wire.tools.values():
+            if tool.name == overflow.tool:
+                tool.argument_chars = max(tool.argument_chars, overflow.chars)
+        limit = self._limit_of(overflow.tool or None)
+        guard = StreamGuard("limit", overflow.tool or None, limit, overflow.chars)
+        return GuardStop("tool_arguments_too_long", guard)
+
+    def decoder_limit(self) -> int:
+        """The bound that the decoder is given: wide enough that this tap, which tells more, stops first."""
+        return self._nameless_limit + DECODER_SLACK_CHARS
+
     def _add_arguments(self, slot: int, text: str) -> None:
         tool = self._wire.tool(slot)
         tool.argument_chars += len(text)
         tool.argument_delta_events += 1
-        self.first_argument_seen = True
 
     def _replace_arguments(self, slot: int, text: str) -> None:
         self._wire.tool(slot).argument_chars = len(text)
         self._runs.pop(slot, None)
-        self.first_argument_seen = True
 
     def _add_text(self, text: str) -> GuardStop | None:
         self._text_chars += len(text)
-        self.first_text_seen = True
         if self._text_chars <= self._limits.text_chars:
             return None
         guard = StreamGuard("limit", None, self._limits.text_chars, self._text_chars)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -62,7 +62,8 @@ class Outcome:
         return last.response
 
     @property
-    def wire(self) -> Mapping[str, Any]:
+    def wire(self) -> dict[str, Any]:
+        only: dict[str, Any]
         (only,) = self.record["wire_responses"]
         return only
 

@@ -11,6 +11,7 @@ from streaming.providers.events import ArgumentsDelta, TextDelta
 from streaming.providers.scripted import Reply, ScriptedProvider
 from streaming.providers.scripted_http import Out, ScriptedRequest
 from streaming.providers.scripted_parts import Call, Say, Think
+from streaming.providers.scripted_signal import Barrier
 from streaming.providers.types import Protocol
 from tests.integration.providers.attempts import LOOKUP, PROTOCOLS, ask, profile, provider_client, run
 from tests.support.request_checker import faults
@@ -46,7 +47,7 @@ async def test_the_record_of_a_completed_attempt_counts_what_came(protocol: Prot
         outcome = await run(client, profile(server.base_url, protocol, max_output_tokens=9))
     record, wire = outcome.record, outcome.wire
     chars = len(reply.answer.calls[0].text)
-    frames = [frame for frame in reply.frames(protocol)]
+    frames = list(reply.frames(protocol))
     assert (record["outcome"], record["phase"]) == ("completed", "completing")
     assert record["tool_argument_chars"] == chars
     assert wire["status"] == 200
@@ -56,6 +57,7 @@ async def test_the_record_of_a_completed_attempt_counts_what_came(protocol: Prot
     (tool,) = wire["tools"]
     assert (tool["name"], tool["argument_chars"]) == ("python", chars)
     assert tool["argument_delta_events"] == -(-chars // 5)
+    assert tool["arguments_done_events"] == (1 if protocol == "responses" else 0)
     assert record["usage"]["input_tokens"] == 5
     assert record["usage"]["output_tokens"] == 7
     assert record["usage_source"] == "reported"
@@ -93,15 +95,13 @@ async def test_text_is_handed_out_before_the_response_is_complete(protocol: Prot
     frames = list(Reply(Say("Hello there", 5)).frames(protocol))
     cut = next(number for number, frame in enumerate(frames) if b"Hello" in frame) + 1
     seen: list[str] = []
+    barrier = Barrier()
 
     async def script(request: ScriptedRequest, out: Out) -> None:
         await out.write(b"".join(frames[:cut]))
         await out.pause(barrier)
         await out.write(b"".join(frames[cut:]))
 
-    from streaming.providers.scripted_signal import Barrier
-
-    barrier = Barrier()
     async with ScriptedProvider(script) as server, provider_client() as client:
         attempt = client.attempt(
             profile(server.base_url, protocol), ask(), run_id="r", step=1, attempt=1, run_deadline=None
@@ -155,12 +155,16 @@ async def test_compressed_data_that_ends_too_early_is_a_broken_answer() -> None:
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-async def test_an_endpoint_that_refuses_streaming_is_asked_without_it_from_then_on(protocol: Protocol) -> None:
+async def test_an_endpoint_that_refuses_streaming_is_asked_without_it_from_then_on(
+    protocol: Protocol,
+) -> None:
     answer = Reply(Say("Whole."), Call("lookup", {"key": "x"}, "call_b"))
 
     async def script(request: ScriptedRequest, out: Out) -> None:
         if request.wants_stream:
-            await out.json(400, {"error": {"message": "streaming is not supported for this model", "param": "stream"}})
+            await out.json(
+                400, {"error": {"message": "streaming is not supported for this model", "param": "stream"}}
+            )
         else:
             await answer(request, out)
 
