@@ -11,6 +11,8 @@ from typing import IO
 
 from django.core.management.base import CommandError
 
+from albedo_project.keys import private_file
+
 
 class Instance:
     """The one server of a data folder. Holding it is holding the folder's lock, which a crash lets go."""
@@ -18,7 +20,7 @@ class Instance:
     def __init__(self, data_dir: Path) -> None:
         self._file = data_dir / "server.json"
         self.id = secrets.token_hex(8)
-        self._lock: IO[str] = open(data_dir / "serve.lock", "w", encoding="ascii")  # noqa: SIM115
+        self._lock: IO[str] = open(private_file(data_dir / "serve.lock"), "w", encoding="ascii")  # noqa: SIM115
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:

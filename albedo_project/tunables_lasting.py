@@ -24,8 +24,6 @@ LASTING: tuple[Tunable, ...] = (
     ),
     Tunable("inline_bytes", 16 * KIB, "Arguments or result up to this stand in the event itself.", STORE),
     Tunable("inline_text_bytes", 64 * KIB, "Text of an entry up to this stands in history itself.", STORE),
-    Tunable("attachments_max", 8, "Images of one input.", API),
-    Tunable("image_pixels", 50_000_000, "Pixels of one image before it is decoded further.", API, 1),
     Tunable("login_attempts_per_minute", 10, "Failed logins of one account or address; then 429.", API, 1),
     Tunable("store_readers", 4, "Threads that read the database for async code.", STORE, 1),
     Tunable("store_writers", 4, "Threads that write, on PostgreSQL; SQLite has one writer anyway.", STORE, 1),

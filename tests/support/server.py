@@ -54,7 +54,6 @@ class ServerProcess:
     def start(self) -> ServerProcess:
         """Start and return once it accepts connections; the log stands in the failure where it does not."""
         file = self.data_dir / "server.json"
-        file.unlink(missing_ok=True)
         command = [sys.executable, "manage.py", "serve", "--port", "0", "--data-dir", str(self.data_dir)]
         self._process = spawn(command, self.log, self._environment(), folder=PROJECT)
         try:
