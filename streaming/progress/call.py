@@ -8,7 +8,7 @@ from typing import Final, Literal, NotRequired, TypedDict
 
 from streaming.limits import ProgressLimits
 from streaming.progress.preview import Preview
-from streaming.progress.scalars import first_bytes, heal, join_halves
+from streaming.progress.scalars import first_bytes, heal, join_halves, utf8_length
 from streaming.progress.sizes import shallow_size
 
 
@@ -33,6 +33,9 @@ class ToolProgress(TypedDict):
 _ENVELOPE_BYTES: Final = len(
     json.dumps({"type": "tool_progress", "sequence": 2**63, "data": {"progress": None}})
 )
+
+# The same with the keys, the quotes and two numbers of a live object.
+_AROUND_TEXTS_BYTES: Final = _ENVELOPE_BYTES + 256
 
 
 class TrackedCall:
@@ -119,6 +122,18 @@ class TrackedCall:
         self._others = tuple(Preview(preview.key, limits) for preview in self._others)
         self.feed(text)
 
+    def run(
+        self, own: str | None, arguments_chars: int, arguments: str | None, limits: ProgressLimits
+    ) -> None:
+        """The call runs from now on, with the preview that it has, or with one of the `arguments` given."""
+        self.arguments_chars = arguments_chars
+        if arguments is not None:
+            self.restart("", limits)
+        self.choose_previews(own, [own] if own else [], limits)
+        self.feed(arguments or "")
+        self.arguments_chars = arguments_chars
+        self.running = True
+
     def rest(self) -> None:
         """Nothing comes for this call at the moment."""
         for preview in self.previews:
@@ -159,12 +174,19 @@ class TrackedCall:
 
 
 def _fit_event(shown: ToolProgress, preview: ShownPreview, limit_bytes: int) -> None:
-    # No scalar takes more than 12 bytes escaped, and of what surrounds them nothing is long but the ids.
-    rest_at_most = _ENVELOPE_BYTES + 300 + 6 * sum(map(len, (shown["name"], shown["call_id"])))
-    rest_at_most += 12 * len(shown["tool_call_id"] or "") + 6 * len(shown["started_at"])
-    if rest_at_most + 12 * len(preview["text"]) <= limit_bytes:
+    texts = (
+        shown["call_id"],
+        shown["tool_call_id"] or "",
+        shown["name"],
+        shown["started_at"],
+        preview["text"],
+    )
+    # A byte of UTF-8 takes at most six escaped. That settles nearly all at a glance.
+    if _AROUND_TEXTS_BYTES + 6 * sum(map(utf8_length, texts)) <= limit_bytes:
         return
     excess = _ENVELOPE_BYTES + len(json.dumps(shown)) - limit_bytes
+    # The offset may grow by as many digits as it gets when all is cut.
+    excess += len(str(len(preview["text"])))
     cut = 0
     while excess > 0 and cut < len(preview["text"]):
         excess -= len(json.dumps(preview["text"][cut])) - len('""')

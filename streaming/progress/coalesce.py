@@ -93,10 +93,11 @@ class Coalescer:
         self._waiting.append(_Waiting(update, due))
 
     def _add_delta(self, update: Update, now: float) -> None:
-        if update.type == "tool_output":
-            self._add_output(update, now + self._progress_seconds)
-            return
         offset, text = update.data["offset_scalars"], update.data["text"]
+        if update.type == "tool_output":
+            if text:
+                self._add_output(update, now + self._progress_seconds)
+            return
         while text:
             piece = first_bytes(text, self._text_bytes)
             self._add_text(_with_text(update, offset, piece), now + self._text_seconds)

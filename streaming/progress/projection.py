@@ -113,17 +113,10 @@ class Projection:
         """
         slot = self._slot_of(call_id)
         call = self._calls.get(slot)
-        is_new, appears = call is None, call is None or not call.is_named
+        appears = call is None or not call.is_named
         call = call or self._calls.setdefault(slot, TrackedCall(started_at))
         self._warm(call)
-        own = self._preview_keys.get(name)
-        if arguments is not None:
-            call.restart("", self._limits)
-        if arguments is not None or not is_new:
-            call.choose_previews(own, [own] if own else [], self._limits)
-        call.feed(arguments or "")
-        call.running = True
-        call.arguments_chars = arguments_chars
+        call.run(self._preview_keys.get(name), arguments_chars, arguments, self._limits)
         call.set_name(name, self._limits)
         call.set_tool_call_id(tool_call_id, self._limits)
         return self._told(slot, appears=appears, immediate=True)

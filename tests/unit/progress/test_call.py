@@ -39,7 +39,7 @@ def test_an_event_stays_within_8192_bytes_fully_escaped(character: str, name: st
     assert preview["offset_scalars"] + len(preview["text"]) == 600
     assert preview["text"] == character * len(preview["text"])
     escaped = len(json.dumps(character)) - 2
-    assert len(preview["text"]) == 512 or event_bytes(progress) + escaped > 8_192 - 8
+    assert len(preview["text"]) == 512 or event_bytes(progress) + escaped > 8_192 - 4
 
 
 def test_the_widest_preview_is_whole_with_ids_of_usual_length() -> None:

@@ -173,6 +173,13 @@ def test_output_keeps_its_newest_part_and_its_offset_tells_what_is_skipped(
     assert offset == 0 or len(whole[offset - 1 :].encode()) > limit_bytes
 
 
+def test_an_empty_delta_is_no_event() -> None:
+    waits = coalescer()
+    for update in (text(""), text("", kind="thinking"), output("")):
+        assert waits.add(update, 0.0) == []
+    assert waits.next_due is None
+
+
 def test_output_of_two_calls_stays_apart() -> None:
     waits = coalescer()
     for update in (output("a"), output("b", 0, "c-1"), output("c", 1)):
