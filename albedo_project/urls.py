@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.contrib import admin
 from django.urls import URLPattern, URLResolver, include, path
 
+from albedo_project.metrics import metrics
 from sessions_app.api import api
 
 # The console comes first: its login counts failed tries, and takes the place of the admin's own.
@@ -12,6 +13,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("", include("sessions_app.console.urls")),
     path("admin/", admin.site.urls),
     path("api/", api.urls),
+    path("metrics", metrics),
 ]
 
 # Under /api/ these errors have the API's shape too.

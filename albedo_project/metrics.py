@@ -1,0 +1,76 @@
+"""`GET /metrics` for Prometheus: this process, and what the database has to do. Staff or a metrics token."""
+
+from __future__ import annotations
+
+import hmac
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+from prometheus_client import (
+    CONTENT_TYPE_LATEST,
+    CollectorRegistry,
+    Gauge,
+    PlatformCollector,
+    ProcessCollector,
+    generate_latest,
+)
+
+from sessions_app.access import Credentials, credentials, identify
+from sessions_app.api.answers import problem_answer
+from sessions_app.instance import draining
+from sessions_app.models import Input, Run, Session
+from sessions_app.problems import Forbidden, Problem
+from sessions_app.store.executor import read
+
+# Each count is a scan of a partial or narrow index: a scrape costs the same however long history is.
+GAUGES: dict[str, str] = {
+    "albedo_inputs_pending": "Accepted inputs that no run has taken up yet.",
+    "albedo_runs_unfinished": "Runs that have not ended.",
+    "albedo_leases_live": "Sessions that an actor holds.",
+}
+
+
+async def metrics(request: HttpRequest) -> HttpResponse:
+    """The text format; 401 without credentials, 403 for users who are not staff."""
+    if request.method not in ("GET", "HEAD"):
+        return problem_answer(Problem(405, "method_not_allowed", "Allowed here: GET."))
+    given = credentials({name.lower(): value for name, value in request.headers.items()})
+    refusal = None if _is_metrics_token(given) else await _refusal(given)
+    if refusal is not None:
+        return problem_answer(refusal)
+    text = render(await read(counts))
+    return HttpResponse(text, content_type=CONTENT_TYPE_LATEST, headers={"Cache-Control": "no-store"})
+
+
+def counts() -> dict[str, int]:
+    """The present value of each of `GAUGES`."""
+    return {
+        "albedo_inputs_pending": Input.objects.filter(state=Input.State.PENDING).count(),
+        "albedo_runs_unfinished": Run.objects.filter(state=Run.State.RUNNING).count(),
+        "albedo_leases_live": Session.objects.filter(lease_until__gt=timezone.now()).count(),
+    }
+
+
+def render(values: dict[str, int]) -> bytes:
+    registry = CollectorRegistry()
+    ProcessCollector(registry=registry)
+    PlatformCollector(registry=registry)
+    for name, description in GAUGES.items():
+        Gauge(name, description, registry=registry).set(values[name])
+    Gauge("albedo_draining", "1 where this process is about to end.", registry=registry).set(draining.begun)
+    return generate_latest(registry)
+
+
+def _is_metrics_token(given: Credentials) -> bool:
+    expected: str = settings.METRICS_TOKEN
+    return bool(expected) and hmac.compare_digest((given.bearer or "").encode(), expected.encode())
+
+
+async def _refusal(given: Credentials) -> Problem | None:
+    identity = await identify(given)
+    if identity is None:
+        return Problem(401, "not_authenticated", "A staff login, its token or the metrics token is needed.")
+    if not identity.user.is_staff:
+        return Forbidden()
+    return None
