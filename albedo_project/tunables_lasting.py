@@ -34,7 +34,4 @@ LASTING: tuple[Tunable, ...] = (
     Tunable("request_timeout", 600.0, "Default of a profile: one request.", PROVIDERS, 0.001),
     Tunable("run_timeout", 3_600.0, "Default of a profile: a whole run.", PROVIDERS, 0.001),
     Tunable("max_retries", 4, "Default of a profile: tries after the first.", PROVIDERS),
-    Tunable("retry_after_max_seconds", 120.0, "The longest Retry-After that is obeyed.", PROVIDERS),
-    Tunable("breaker_failures", 10, "Failed requests in a row that open the breaker.", PROVIDERS, 1),
-    Tunable("breaker_open_seconds", 30.0, "How long an open breaker refuses before it tries one.", PROVIDERS),
 )

@@ -30,6 +30,10 @@ class WireLimits:
     python_argument_chars: int = 16 * MIB
     runaway_chars: int = 8_192
     close_seconds: float = 2.0
+    # A person waits for the run: a server that asks for more is tried sooner and may fail again.
+    retry_after_seconds: float = 120.0
+    breaker_failures: int = 10
+    breaker_open_seconds: float = 30.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -144,8 +144,14 @@ class Step:
         self._turn.publisher.emit(kind, delta)
 
     def _judge(self, error: ProviderError, profile: Profile, ask: Ask) -> AttemptFailed:
-        rng = self._turn.services.client.rng
-        decision = decide(error, attempt=self._profile_attempt, profile=profile, rng=rng)
+        services = self._turn.services
+        decision = decide(
+            error,
+            attempt=self._profile_attempt,
+            profile=profile,
+            rng=services.client.rng,
+            max_retry_after_seconds=services.limits.wire.retry_after_seconds,
+        )
         more = ask.fallback + 1 < len(self._profiles)
         match decision:
             case Retry(delay_seconds=seconds):

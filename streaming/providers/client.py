@@ -38,8 +38,9 @@ class ProviderClient:
     ) -> None:
         # Jitter is no secret.
         self.rng = rng or random.Random()  # noqa: S311
+        own_breaker = Breaker(limits.breaker_failures, limits.breaker_open_seconds)
         self._shared = Shared(
-            limits, clock, wall, breaker or Breaker(), StreamModes(), transport or Transport()
+            limits, clock, wall, breaker or own_breaker, StreamModes(), transport or Transport()
         )
 
     async def aclose(self) -> None:
