@@ -83,7 +83,7 @@ class AttemptWire:
                 # Nothing was missing any more but the formal end.
                 if not decoder.ending or error.timeout_scope == "run":
                     raise
-                events = self._decoded(self._opened_tap(), decoder, None)
+                events = decoder.feed_eof()
             if events or decoder.finished:
                 self._notes.handed_out(events)
                 return events, decoder.finished
@@ -176,28 +176,31 @@ class AttemptWire:
         tap, response = self._opened_tap(), self._opened_response()
         events: list[StepEvent] = []
         before = response.events
-        for piece in exchange.take():
-            response.first_byte_at = response.first_byte_at or self._record.now()
-            tap.count_bytes(piece)
-            if not decoder.finished:
-                events += self._decoded(tap, decoder, piece)
-        response.body_eof_observed = exchange.eof
-        if exchange.eof and not decoder.finished:
-            events += self._decoded(tap, decoder, None)
+        try:
+            self._feed(exchange, decoder, events)
+        except ProviderError as error:
+            # Bytes that ran away often end in a fault as well: what ran away is told.
+            tap.inspect(events + decoder.take())
+            raise (tap.stop_for(error) if isinstance(error, ArgumentOverflow) else error) from None
+        finally:
+            tap.note_done(decoder.arguments_done)
+            response.body_eof_observed = exchange.eof
         tap.inspect(events)
         if response.events > before or events:
             self._notes.event_came()
             self._deadlines.event(self._shared.clock())
         return events
 
-    def _decoded(self, tap: Tap, decoder: Decoder, piece: bytes | None) -> list[StepEvent]:
-        """The events of a piece, None being the end of the body."""
-        try:
-            return decoder.feed_eof() if piece is None else decoder.feed(piece)
-        except ArgumentOverflow as overflow:
-            raise tap.stop_for(overflow) from None
-        finally:
-            tap.note_done(decoder.arguments_done)
+    def _feed(self, exchange: Exchange, decoder: Decoder, events: list[StepEvent]) -> None:
+        """The bytes of one read into the decoder, its events into `events`, in order."""
+        tap, response = self._opened_tap(), self._opened_response()
+        for piece in exchange.take():
+            response.first_byte_at = response.first_byte_at or self._record.now()
+            tap.count_bytes(piece)
+            if not decoder.finished:
+                events += decoder.feed(piece)
+        if exchange.eof and not decoder.finished:
+            events += decoder.feed_eof()
 
     async def _refusal(self, exchange: Exchange) -> ProviderError:
         body = await self._error_body(exchange)

@@ -41,6 +41,7 @@ class Decoder(Protocol):
     def arguments_done(self) -> Mapping[int, int]: ...
     def feed(self, data: bytes) -> list[StepEvent]: ...
     def feed_eof(self) -> list[StepEvent]: ...
+    def take(self) -> list[StepEvent]: ...
 
 
 class Reader(Protocol):
@@ -115,7 +116,7 @@ class BodyDecoder:
             self._read_events(self._sse.feed(data), cut_off=False)
         elif self._json is not None:
             self._json.feed(data)
-        return self._take()
+        return self.take()
 
     def feed_eof(self) -> list[StepEvent]:
         """The body has ended. Raises unless the response is complete."""
@@ -129,9 +130,10 @@ class BodyDecoder:
             raise web_page() if self._html else empty()
         if not self._reader.finished:
             self._reader.on_eof()
-        return self._take()
+        return self.take()
 
-    def _take(self) -> list[StepEvent]:
+    def take(self) -> list[StepEvent]:
+        """What was told before a `feed` raised, for who counts it; after a `feed` that did not: nothing."""
         self.finished = self._reader.finished
         events, self._reader.events = self._reader.events, []
         return events

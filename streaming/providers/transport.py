@@ -8,6 +8,7 @@ never puts a foreign error's text into ours: it may quote a header.
 from __future__ import annotations
 
 import asyncio
+import re
 import ssl
 from collections.abc import AsyncIterable, Callable, Iterable, Iterator
 from contextvars import ContextVar
@@ -22,6 +23,11 @@ from streaming.providers.seam import invalid_address, mapped, unsendable
 
 KEEPALIVE_SECONDS = 30.0
 KEEPALIVE_CONNECTIONS = 32
+_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_HEADER_VALUE = re.compile(
+    r"(?:[^\x00-\x20\x7f\ud800-\udfff](?:[^\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]*"
+    r"[^\x00-\x20\x7f\ud800-\udfff])?)?"
+)
 
 _current: ContextVar[Exchange | None] = ContextVar("provider_exchange", default=None)
 
@@ -255,8 +261,9 @@ def _request(url: str, headers: dict[str, str], body: bytes) -> httpcore.Request
         scheme=parsed.raw_scheme, host=parsed.raw_host, port=parsed.port, target=parsed.raw_path
     )
     sent = [(b"host", parsed.netloc), (b"content-length", str(len(body)).encode())]
-    try:
-        sent += [(name.encode("ascii"), value.encode("utf-8")) for name, value in headers.items()]
-    except UnicodeEncodeError:
-        raise unsendable() from None
+    for name, value in headers.items():
+        # Found here, not by the library: that would quote the value in its log.
+        if not _HEADER_NAME.fullmatch(name) or not _HEADER_VALUE.fullmatch(value):
+            raise unsendable()
+        sent.append((name.encode("ascii"), value.encode("utf-8")))
     return httpcore.Request("POST", target, headers=sent, content=body)

@@ -1,0 +1,297 @@
+"""Everything that can go wrong between here and a provider: a typed error, a settled record, no secret told."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+import traceback
+from typing import Any
+
+import httpcore
+import pytest
+
+from streaming.limits import WireLimits
+from streaming.providers.breaker import Breaker
+from streaming.providers.scripted import Reply, ScriptedProvider
+from streaming.providers.scripted_http import Out, Script, ScriptedRequest
+from streaming.providers.scripted_parts import Call, Say
+from streaming.providers.scripted_signal import Barrier
+from streaming.providers.transport import Transport
+from streaming.providers.types import Profile, Protocol
+from tests.integration.providers.attempts import KEY, PROTOCOLS, ask, profile, provider_client, run
+
+SOON = 20.0
+CANARY = "canary-of-the-user"
+
+
+def answering(status: int, body: Any, headers: dict[str, str] | None = None) -> Script:
+    async def script(request: ScriptedRequest, out: Out) -> None:
+        await out.json(status, body, headers)
+
+    return script
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+async def test_a_redirect_is_final_and_never_followed(status: int, protocol: Protocol) -> None:
+    async with ScriptedProvider(Reply(Say("stolen"))) as sink, provider_client() as client:
+        script = answering(status, {}, {"location": f"{sink.base_url}/responses"})
+        async with ScriptedProvider(script) as server:
+            outcome = await run(client, profile(server.base_url, protocol))
+        assert not sink.requests
+    assert outcome.error is not None
+    assert (outcome.error.code, outcome.error.retryable) == ("provider_redirect", False)
+    assert outcome.record["http_status"] == status
+    assert sink.base_url not in str(outcome.error)
+
+
+@pytest.mark.parametrize(
+    ("status", "retryable"),
+    [(400, False), (401, False), (403, False), (404, False), (422, False)]
+    + [(408, True), (409, True), (429, True), (500, True), (502, True), (503, True), (529, True)],
+)
+async def test_the_status_says_whether_to_try_again(status: int, retryable: bool) -> None:
+    async with ScriptedProvider(answering(status, {})) as server, provider_client() as client:
+        outcome = await run(client, profile(server.base_url))
+    assert outcome.error is not None
+    assert outcome.error.retryable is retryable
+    assert (outcome.record["http_status"], outcome.record["outcome"]) == (status, "failed")
+    assert outcome.wire["status"] == status
+
+
+async def test_the_wait_that_a_server_asks_for_is_read() -> None:
+    async with (
+        ScriptedProvider(answering(503, {}, {"retry-after": "7"})) as server,
+        provider_client() as client,
+    ):
+        outcome = await run(client, profile(server.base_url))
+    assert outcome.error is not None
+    assert outcome.error.retry_after == 7
+
+
+async def test_an_error_body_without_end_is_read_to_a_bound() -> None:
+    async def script(request: ScriptedRequest, out: Out) -> None:
+        out.status(500, {"content-type": "text/plain"})
+        while not request.closed.is_set():
+            await out.write("x" * 4_096)
+
+    async with ScriptedProvider(script) as server, provider_client() as client:
+        outcome = await run(client, profile(server.base_url))
+        await asyncio.wait_for(server.requests[0].closed.wait(), SOON)
+    assert outcome.error is not None
+    assert outcome.error.retryable
+    assert outcome.wire["bytes"] <= 64 * 1024 * 3
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize("how", ["abort", "cut"])
+@pytest.mark.parametrize("frames", [0, 1, 3, 6])
+async def test_a_connection_lost_at_any_event_is_transient(protocol: Protocol, how: str, frames: int) -> None:
+    reply = Reply(Say("Hello", 2), Call("lookup", {"key": "value"}, fragments=3))
+
+    async def script(request: ScriptedRequest, out: Out) -> None:
+        for frame in list(reply.frames(protocol))[:frames]:
+            await out.write(frame)
+        out.abort() if how == "abort" else out.cut()
+
+    async with ScriptedProvider(script) as server, provider_client() as client:
+        outcome = await run(client, profile(server.base_url, protocol))
+    assert outcome.error is not None
+    assert outcome.error.retryable
+    assert outcome.record["outcome"] == "failed"
+    assert outcome.wire["closed_at"]
+
+
+async def test_nobody_listens() -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    async with provider_client() as client:
+        outcome = await run(client, profile(f"http://127.0.0.1:{port}/v1"))
+    assert outcome.error is not None
+    assert (outcome.error.code, outcome.error.retryable) == ("connection_failed", True)
+    assert (outcome.record["failure_phase"], outcome.record["wire_responses"]) == ("connecting", [])
+
+
+@pytest.mark.parametrize(
+    "url", ["ftp://127.0.0.1/v1", "http://", "http://user:pw@127.0.0.1/v1", "nonsense", "http://127.0.0.1:x/"]
+)
+async def test_an_address_that_is_none_is_final(url: str) -> None:
+    async with provider_client() as client:
+        outcome = await run(client, profile(url))
+    assert outcome.error is not None
+    assert (outcome.error.code, outcome.error.retryable) == ("invalid_base_url", False)
+    assert "pw" not in outcome.error.detail
+
+
+async def test_plain_http_where_tls_is_expected_is_an_error_of_ours() -> None:
+    async with ScriptedProvider(Reply(Say("x"))) as server, provider_client() as client:
+        outcome = await run(client, profile(server.base_url.replace("http://", "https://")))
+    assert outcome.error is not None
+    assert outcome.error.code == "tls_failed"
+
+
+@pytest.mark.parametrize("key", ["line\nbreak-canary", "zero\x00canary"])
+async def test_a_key_that_no_header_can_hold_is_not_told(key: str, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    async with ScriptedProvider(Reply(Say("x"))) as server, provider_client() as client:
+        bad = Profile("p", server.base_url, "responses", "m", api_key=key)
+        outcome = await run(client, bad)
+    assert outcome.error is not None
+    assert (outcome.error.code, outcome.error.retryable) == ("invalid_header", False)
+    told = "".join(traceback.format_exception(outcome.error)) + caplog.text + repr(bad)
+    assert "canary" not in told
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+async def test_no_key_no_argument_and_no_text_is_told_anywhere(
+    protocol: Protocol, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    secret_header = "header-canary-77"
+    quoting = {"error": {"message": f"Incorrect API key provided: {KEY} with {secret_header}", "code": "x"}}
+    answers: list[Script] = [
+        Reply(Say(CANARY), Call("lookup", {"key": CANARY})),
+        answering(401, quoting),
+        _stream_error(f"the key {KEY} and {secret_header} are bad"),
+        Reply(Call("lookup", {"key": CANARY * 2_000})),
+    ]
+    told = []
+    async with ScriptedProvider(answers) as server, provider_client() as client:
+        to = profile(server.base_url, protocol, headers={"x-secret": secret_header})
+        for _ in answers:
+            attempt = client.attempt(to, ask(CANARY), run_id="r", step=1, attempt=1, run_deadline=None)
+            try:
+                async with attempt:
+                    async for _events in attempt.events():
+                        told.append(str(attempt.record.to_json()))
+            except Exception as error:
+                told += [repr(error), *traceback.format_exception(error), getattr(error, "detail", "")]
+            told += [repr(attempt), repr(attempt.record), str(attempt.record.to_json()), repr(to)]
+        assert [request.headers["authorization"] for request in server.requests] == [f"Bearer {KEY}"] * 4
+    everything = "".join(told) + caplog.text
+    for secret in (KEY, secret_header, CANARY):
+        assert secret not in everything
+
+
+def _stream_error(message: str) -> Script:
+    async def script(request: ScriptedRequest, out: Out) -> None:
+        await out.event(
+            {"type": "error", "error": {"type": "invalid_request_error", "message": message}}, "error"
+        )
+
+    return script
+
+
+async def test_each_profile_sends_its_key_to_its_own_origin_only() -> None:
+    async with (
+        ScriptedProvider(Reply(Say("a"))) as one,
+        ScriptedProvider(Reply(Say("b"))) as two,
+        provider_client() as client,
+    ):
+        await run(client, Profile("one", one.base_url, "responses", "m", api_key="key-of-one"))
+        await run(client, Profile("two", two.base_url, "responses", "m", api_key="key-of-two"))
+        await run(client, Profile("none", one.base_url, "responses", "m"))
+        assert [r.headers.get("authorization") for r in one.requests] == ["Bearer key-of-one", None]
+        assert [r.headers.get("authorization") for r in two.requests] == ["Bearer key-of-two"]
+
+
+async def test_the_environment_sends_nothing_through_a_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with ScriptedProvider(Reply(Say("hi"))) as server, ScriptedProvider(Reply(Say("no"))) as proxy:
+        for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
+            monkeypatch.setenv(name, proxy.base_url)
+        async with provider_client() as client:
+            outcome = await run(client, profile(server.base_url))
+        assert not proxy.requests
+    assert outcome.response.text == "hi"
+
+
+async def test_after_ten_failures_in_a_row_nothing_is_sent() -> None:
+    breaker = Breaker()
+    async with ScriptedProvider(answering(503, {})) as server, provider_client(breaker=breaker) as client:
+        for _ in range(10):
+            await run(client, profile(server.base_url))
+        outcome = await run(client, profile(server.base_url))
+        assert len(server.requests) == 10
+    assert outcome.error is not None
+    assert (outcome.error.code, outcome.error.retryable) == ("provider_unavailable", True)
+    assert outcome.error.retry_after is not None
+    assert 0 < outcome.error.retry_after <= 30
+    assert outcome.record["wire_responses"] == []
+
+
+@pytest.mark.parametrize("status", [400, 401])
+async def test_answers_that_are_final_show_an_endpoint_that_works(status: int) -> None:
+    async with ScriptedProvider(answering(status, {})) as server, provider_client() as client:
+        for _ in range(12):
+            await run(client, profile(server.base_url))
+        assert len(server.requests) == 12
+
+
+class _StuckStream(httpcore.AsyncNetworkStream):
+    """A socket whose closing never comes back, and which no cancellation moves."""
+
+    def __init__(self, inner: httpcore.AsyncNetworkStream, let_go: asyncio.Event) -> None:
+        self._inner = inner
+        self._let_go = let_go
+
+    async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        return await self._inner.read(max_bytes, timeout)
+
+    async def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        await self._inner.write(buffer, timeout)
+
+    async def aclose(self) -> None:
+        while not self._let_go.is_set():
+            try:
+                await self._let_go.wait()
+            except asyncio.CancelledError:
+                continue
+        await self._inner.aclose()
+
+
+class _StuckBackend(httpcore.AnyIOBackend):
+    def __init__(self) -> None:
+        self.let_go = asyncio.Event()
+
+    async def connect_tcp(self, *args: Any, **kwargs: Any) -> httpcore.AsyncNetworkStream:
+        return _StuckStream(await super().connect_tcp(*args, **kwargs), self.let_go)
+
+
+@pytest.mark.parametrize("cancels", [1, 3])
+async def test_a_close_that_hangs_is_left_behind_in_its_bound_and_told(cancels: int) -> None:
+    barrier = Barrier()
+
+    async def script(request: ScriptedRequest, out: Out) -> None:
+        await out.start()
+        await out.pause(barrier)
+
+    backend = _StuckBackend()
+    limits = WireLimits(close_seconds=0.3)
+    async with ScriptedProvider(script) as server:
+        async with provider_client(limits=limits, transport=Transport(backend)) as client:
+            attempt = client.attempt(
+                profile(server.base_url), ask(), run_id="r", step=1, attempt=1, run_deadline=None
+            )
+            task = asyncio.create_task(_drive(attempt))
+            await asyncio.wait_for(barrier.reached.wait(), SOON)
+            attempt.cancel("user_stop")
+            for _ in range(cancels):
+                task.cancel()
+                await asyncio.sleep(0)
+            with pytest.raises(asyncio.CancelledError):
+                await asyncio.wait_for(task, SOON)
+            wire = attempt.record.to_json()["wire_responses"][0]
+            backend.let_go.set()
+    record = attempt.record.to_json()
+    assert (record["outcome"], record["cancel_reason"]) == ("cancelled", "user_stop")
+    assert wire["close_error_type"] == "TimeoutError"
+    assert "closed_at" not in wire
+    assert wire["close_started_at"] <= record["ended_at"]
+
+
+async def _drive(attempt: Any) -> None:
+    async with attempt:
+        async for _ in attempt.events():
+            pass
