@@ -54,6 +54,20 @@ class KernelPool:
         self._retry_seconds = RETRY_SECONDS
         self._closing = False
 
+    @property
+    def ready(self) -> int:
+        """How many kernels wait to be taken."""
+        return sum(1 for task in self._warm if task.done())
+
+    @property
+    def root(self) -> Path | None:
+        """Where connection files and sockets lie while the pool runs."""
+        return self._host.root if self._host else None
+
+    @property
+    def guardian_pid(self) -> int | None:
+        return self._host.guard.pid if self._host else None
+
     async def start(self) -> None:
         """Start the guardian and begin to warm kernels; returns without waiting for them."""
         root = _run_root(self._runtime_dir)

@@ -8,6 +8,7 @@ Must not import anything of this project, and must not trust the folder it will 
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import json
 import os
@@ -95,6 +96,18 @@ class KernelApp(IPKernelApp):  # type: ignore[misc,unused-ignore]
         super().init_sockets()
 
 
+class Forgetful(dict[int, list[Any]]):
+    """Takes what IPython would keep of every cell's output, for a notebook that nobody saves."""
+
+    def __missing__(self, key: int) -> list[Any]:
+        return []
+
+
+def keep_no_output(shell: Any) -> None:
+    shell.history_manager.outputs = Forgetful()
+    shell._tee = lambda channel: contextlib.nullcontext()
+
+
 def configuration(connection_file: str) -> Config:
     config = Config()
     config.KernelApp.connection_file = connection_file
@@ -115,6 +128,7 @@ def main() -> None:
     app = KernelApp.instance(config=configuration(connection_file))
     app.initialize([])
     streams.threads_keep_their_cell()
+    keep_no_output(app.shell)
     app.start()
 
 

@@ -57,7 +57,7 @@ class BoundedIOPubThread(IOPubThread):  # type: ignore[misc,unused-ignore]
 
     def send_multipart(self, msg: Any, *args: Any, **kwargs: Any) -> None:
         self.wait_for_room()
-        self.send_now(msg, *args, **kwargs)
+        self.send_now(msg)
 
     def wait_for_room(self) -> None:
         """Must not be called with a lock held that a flush needs: this thread's flush makes the room."""
@@ -69,16 +69,17 @@ class BoundedIOPubThread(IOPubThread):  # type: ignore[misc,unused-ignore]
             time.sleep(WAIT_SECONDS)
 
     def send_now(self, msg: Any, *args: Any, **kwargs: Any) -> None:
+        """Queue a message. It is always sent as a copy: what zmq borrows is given back far too late."""
         size = sum(len(part) for part in msg)
         # Contents are cut when they are packed: this is for what hangs binary buffers on a message.
         if size > LIMITS.message_bytes:
             return
         self._add(size)
-        self.schedule(lambda: self._send_and_count(size, msg, *args, **kwargs))
+        self.schedule(lambda: self._send_and_count(size, msg))
 
-    def _send_and_count(self, size: int, msg: Any, *args: Any, **kwargs: Any) -> None:
+    def _send_and_count(self, size: int, msg: Any) -> None:
         try:
-            self._really_send(msg, *args, **kwargs)
+            self._really_send(msg)
         finally:
             self._add(-size)
 
