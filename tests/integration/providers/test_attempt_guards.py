@@ -1,4 +1,4 @@
-"""The tap stops what would never end: at once, in the read that saw it, before anything of that is handed out."""
+"""The tap stops what would never end: in the read that saw it, before anything of that is handed out."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Callable
 import pytest
 
 from streaming.limits import WireLimits
+from streaming.providers.attempt import Attempt
 from streaming.providers.events import ArgumentsDelta, StepEvent
 from streaming.providers.scripted import Reply, ScriptedProvider
 from streaming.providers.scripted_http import Out, ScriptedRequest
@@ -174,10 +175,14 @@ async def test_at_the_overflow_the_transport_closes_before_anything_is_handed_ou
             profile(server.base_url, protocol), ask(), run_id="r", step=1, attempt=1, run_deadline=None
         )
         with pytest.raises(GuardStop):
-            async with attempt:
-                async for events in attempt.events():
-                    handed += events
+            await _collect(attempt, handed)
         await asyncio.wait_for(server.requests[0].closed.wait(), SOON)
     chars = sum(len(event.text) for event in handed if isinstance(event, ArgumentsDelta))
     assert chars <= 16_384
     assert attempt.record.to_json()["tool_argument_chars"] == chars
+
+
+async def _collect(attempt: Attempt, handed: list[StepEvent]) -> None:
+    async with attempt:
+        async for events in attempt.events():
+            handed += events

@@ -1,4 +1,4 @@
-"""Stalls at every phase, every deadline and every stop: the transport is closed first, the record tells it."""
+"""Stalls in every phase, every deadline, every stop: the transport is closed first, the record tells it."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from typing import Any, Literal
 import pytest
 
 from streaming.providers.attempt import Attempt
-from streaming.providers.events import StepEvent
 from streaming.providers.scripted import Reply, ScriptedProvider
 from streaming.providers.scripted_http import Out, ScriptedRequest
-from streaming.providers.scripted_parts import Call, Say, Think
+from streaming.providers.scripted_parts import Call, Part, Say, Think
 from streaming.providers.scripted_signal import Barrier
 from streaming.providers.types import Protocol
 from tests.integration.providers.attempts import PROTOCOLS, ask, profile, provider_client, run
@@ -55,8 +54,11 @@ def stalling(stall: Stall, barrier: Barrier) -> Any:
 
 
 def _frames_until(stall: Stall, protocol: str) -> list[bytes]:
-    parts = {"thinking": [Think("Hmm", 1)], "arguments": [Call("lookup", {"key": "value"}, fragments=3)]}
-    reply = Reply(*parts.get(stall, [Say("Hello", 1)]))
+    parts: dict[str, Part] = {
+        "thinking": Think("Hmm", 1),
+        "arguments": Call("lookup", {"key": "value"}, fragments=3),
+    }
+    reply = Reply(parts.get(stall, Say("Hello", 1)))
     frames: list[bytes] = []
     for frame in reply.frames(protocol) if stall in LAST_EVENT else ():
         frames.append(frame)
@@ -193,9 +195,7 @@ async def test_a_consumer_that_fails_leaves_a_closed_transport_and_a_failed_reco
             profile(server.base_url), ask(), run_id="r", step=1, attempt=1, run_deadline=None
         )
         with pytest.raises(ZeroDivisionError):
-            async with attempt:
-                async for _ in attempt.events():
-                    raise ZeroDivisionError
+            await _read(attempt, failing=True)
         await asyncio.wait_for(server.requests[0].closed.wait(), SOON)
     record = attempt.record.to_json()
     assert (record["outcome"], record["error_class"]) == ("failed", "ZeroDivisionError")
@@ -214,9 +214,11 @@ async def test_a_stop_after_completion_changes_nothing() -> None:
     assert before["outcome"] == "completed"
 
 
-async def _read(attempt: Attempt) -> list[StepEvent]:
+async def _read(attempt: Attempt, *, failing: bool = False) -> None:
     async with attempt:
-        return [event async for events in attempt.events() for event in events]
+        async for _ in attempt.events():
+            if failing:
+                raise ZeroDivisionError
 
 
 async def _until(fact: Any) -> None:
