@@ -69,6 +69,9 @@ class CallRouter:
         draft = at if fragment.at_index is not None else self._waiting_for_id(fragment)
         if draft is None:
             return self._open()
+        if not draft.raw_name and not draft.native_id and not fragment.starts_value:
+            # Its arguments came first; here is the rest of it.
+            return draft
         if not draft.native_id and self._same_name(draft, fragment):
             return self._after_closed(fragment, draft) if draft.arguments.closed else draft
         half = draft.arguments.begun and not draft.arguments.closed
