@@ -54,7 +54,7 @@ Model = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 ApiKey = Annotated[str, StringConstraints(max_length=4_000, pattern=r"^[!-~]*$")]
 Headers = Annotated[dict[str, str], Field(max_length=MAX_HEADERS), AfterValidator(_headers)]
 Tokens = Annotated[int, Field(ge=1, le=10_000_000)]
-Seconds = Annotated[float, Field(gt=0, le=86_400, strict=False)]
+Seconds = Annotated[float, Field(gt=0, le=86_400)]
 Retries = Annotated[int, Field(ge=0, le=20)]
 
 

@@ -68,6 +68,8 @@ class Caller:
 
     user: User
     token: str
+    # Kept, since every new client loads all middleware again.
+    client: AsyncClient = field(default_factory=AsyncClient)
 
     async def send(
         self,
@@ -82,8 +84,7 @@ class Caller:
         if data is None:
             data = b"" if body is None else json.dumps(body).encode()
         all_headers = {"authorization": f"Bearer {self.token}", **(headers or {})}
-        client = AsyncClient()
-        response = await client.generic(method, path, data, content_type, headers=all_headers)
+        response = await self.client.generic(method, path, data, content_type, headers=all_headers)
         return response  # type: ignore[return-value]
 
     async def get(self, path: str) -> HttpResponse:
