@@ -38,6 +38,8 @@ class LookOnly(_Admin[M], Generic[M]):
     list_per_page = LIST_ROWS
     list_max_show_all = LIST_ROWS
     show_full_result_count = False
+    # Only the order that an index gives: sorting by any column would read every row.
+    sortable_by = ()
     show_facets = admin.ShowFacets.NEVER
     paginator = BoundedPaginator
     ordering: ClassVar[tuple[str, ...]] = ("-id",)

@@ -61,7 +61,7 @@ export class Composer {
       this.pending = null;
       if (this.box.value === text) this.box.value = "";
       this.resize();
-      this.onSent();
+      this.onSent(text);
     } catch (error) {
       this.onError(error.message);
     }

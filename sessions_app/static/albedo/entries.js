@@ -14,7 +14,7 @@ function part(item, plain) {
   return null;
 }
 
-const parts = (entry, plain) => entry.content.map((item) => part(item, plain)).filter(Boolean);
+const parts = (entry, plain = false) => entry.content.map((item) => part(item, plain)).filter(Boolean);
 
 function thinking(entry) {
   const summary = el("summary", { text: "Thinking" });
@@ -24,7 +24,7 @@ function thinking(entry) {
 function said(entry, who) {
   const when = el("time", { datetime: entry.created_at, class: "quiet", text: formatWhen(entry.created_at) });
   const cut = entry.truncated ? el("p", { class: "quiet", text: "The provider cut this answer short." }) : null;
-  const body = el("div", { class: "body" }, ...parts(entry, who === "user"), cut);
+  const body = el("div", { class: "body" }, ...parts(entry), cut);
   return el("article", { class: `said ${who}` }, el("h2", { class: "unseen", text: who }), body, when);
 }
 

@@ -34,6 +34,7 @@ export function showUsage(usage) {
   return setText(byId("usage"), `${about}${known(usage.input_tokens)} in, ${known(usage.output_tokens)} out${cost}`);
 }
 
+const NAME_UNITS = 60;
 const FIELDS = ["name", "provider", "model", "instructions"];
 
 export class SessionHeader {
@@ -55,6 +56,15 @@ export class SessionHeader {
     document.title = `${name} · Albedo`;
     setText(byId("session-model"), visible([session.provider, session.model].filter(Boolean).join(" · ")));
     setText(byId("settings-archive"), session.archived ? "Take out of the archive" : "Archive");
+  }
+
+  // A session that has no name yet is called by the first thing that was asked in it.
+  nameAfter(text) {
+    if (!this.session || this.session.name) return;
+    const line = text.split("\n").find((each) => each.trim() && !each.startsWith("```"))?.trim() ?? "";
+    if (!line) return;
+    const name = line.length > NAME_UNITS ? `${line.slice(0, NAME_UNITS).trimEnd()}…` : line;
+    this.change({ name });
   }
 
   open() {

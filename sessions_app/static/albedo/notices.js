@@ -33,7 +33,10 @@ export function announce(notices, event) {
     notices.add("info", data.text || data.code);
   } else if (type === "error") {
     notices.add("error", data.detail || data.code);
-  } else if (type === "text" || type === "tool_progress" || type === "message") {
+  } else if (type === "message" && data.entry.kind === "user") {
+    // What the run before had to say is past once the next one begins.
+    for (const kind of ["retry", "info", "error"]) notices.drop(kind);
+  } else if (type === "text" || type === "tool_progress") {
     notices.drop("retry");
   } else if (type === "turn_completed") {
     notices.drop("retry");

@@ -2,7 +2,7 @@
 
 import { el, formatCount } from "./dom.js";
 import { boundedText, pagedContent } from "./pages.js";
-import { ownPath } from "./safe.js";
+import { ownPath, visible } from "./safe.js";
 
 // The result of `python` as an object, or null where it is not of that form.
 export function parseResult(text) {
@@ -14,33 +14,34 @@ export function parseResult(text) {
   }
 }
 
-function artifactUrl(sessionId, display) {
-  if (display.url) return ownPath(display.url);
-  const id = display.artifact_id ?? display.id;
-  return typeof id === "string" ? ownPath(`/api/sessions/${sessionId}/artifacts/${id}`) : null;
-}
+const ID = /^[0-9a-f-]{36}$/;
+const PICTURES = /^image\/(png|jpeg|gif|webp)$/;
+const PAGES = new Set(["text/html", "image/svg+xml"]);
 
-function image(url, display) {
-  const { width, height } = display;
-  const picture = el("img", { src: url, alt: display.name || "Image from the code", loading: "lazy", width, height });
+function image(url, item) {
+  const alt = item.text ? visible(item.text).slice(0, 200) : "Picture from the code";
+  const { width, height } = item;
+  const picture = el("img", { src: url, alt, loading: "lazy", width, height });
   return el("a", { href: url, target: "_blank", rel: "noopener", class: "picture" }, picture);
 }
 
-// Pages run in an origin of their own: no script of theirs reaches this page, its cookies or the API.
-function page(url) {
-  const frame = el("iframe", { src: url, sandbox: "allow-scripts", title: "Page from the code", loading: "lazy" });
-  frame.setAttribute("referrerpolicy", "no-referrer");
-  return el("figure", { class: "page" }, frame, el("a", { href: url, target: "_blank", rel: "noopener", text: "Open alone" }));
+// A page of the code's making runs nothing and reaches nothing: it has an origin of its own and no scripts.
+function page(sessionId, artifactId, url) {
+  const src = `/sessions/${sessionId}/frames/${artifactId}/`;
+  const frame = el("iframe", { src, sandbox: "", title: "Page from the code", loading: "lazy" });
+  return el("figure", { class: "page" }, frame, el("a", { href: url, download: true, text: "Download" }));
 }
 
+// One display of a result; null where it was shown before.
 function display(sessionId, item, seen) {
-  const url = artifactUrl(sessionId, item);
-  const mime = item.mime_type ?? "";
-  if (!url || seen.has(url)) return item.text ? boundedText(String(item.text)) : null;
+  const id = ID.test(item.artifact ?? "") ? item.artifact : null;
+  const url = id ? ownPath(`/api/sessions/${sessionId}/artifacts/${id}`) : ownPath(item.url);
+  if (!url) return item.text ? boundedText(String(item.text), "output") : null;
+  if (seen.has(url)) return null;
   seen.add(url);
-  if (/^image\/(png|jpeg|gif|webp)$/.test(mime)) return image(url, item);
-  if (mime === "text/html" || mime === "image/svg+xml") return page(url);
-  return el("a", { href: url, text: item.name || mime || "File", download: true });
+  if (PICTURES.test(item.mime_type)) return image(url, item);
+  if (id && PAGES.has(item.mime_type)) return page(sessionId, id, url);
+  return el("a", { href: url, text: item.mime_type || "File", download: true });
 }
 
 function errorBlock(error) {
@@ -69,7 +70,7 @@ export function resultElements(sessionId, entry) {
   const blocks = [];
   for (const part of entry.content) {
     if (part.kind === "json") blocks.push(...resultBlocks(sessionId, String(part.value), seen));
-    else if (part.kind === "image") blocks.push(display(sessionId, part, seen));
+    else if (part.kind === "image" && part.mime_type !== "image/svg+xml") blocks.push(display(sessionId, part, seen));
     else if (part.kind === "reference") blocks.push(pagedContent(part.reference, `full ${part.reference.field}`));
     else if (part.kind === "text") blocks.push(boundedText(part.text, "output"));
   }

@@ -21,7 +21,7 @@ export class SessionPage {
     const onError = (text) => this.notices.add("error", text);
     this.onError = onError;
     this.header = new SessionHeader({ sessionId, onError });
-    this.composer = new Composer({ sessionId, onError, onSent: () => this.transcript.toEnd() });
+    this.composer = new Composer({ sessionId, onError, onSent: (text) => this.sent(text) });
     this.showPending = pendingView({ element: byId("pending"), sessionId, onError });
     this.transcript = new Transcript({
       scroller: byId("transcript"),
@@ -48,6 +48,11 @@ export class SessionPage {
     document.addEventListener("keydown", (event) => {
       if (event.key === "Escape" && !byId("settings").open && !byId("interrupt").hidden) this.interrupt();
     });
+  }
+
+  sent(text) {
+    this.transcript.toEnd();
+    this.header.nameAfter(text);
   }
 
   address() {
@@ -136,6 +141,6 @@ export class SessionPage {
   }
 
   scrolled() {
-    byId("to-end").hidden = this.transcript.nearEnd();
+    byId("to-end").hidden = this.transcript.following;
   }
 }

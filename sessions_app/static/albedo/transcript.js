@@ -14,6 +14,13 @@ export class Transcript {
     this.calls = el("div", { class: "live-calls" });
     live.append(this.message.element, this.calls);
     this.clear();
+    // Whoever reads at the end stays there, also when a picture arrives late; whoever scrolled up is left alone.
+    this.following = true;
+    scroller.addEventListener("scroll", () => {
+      this.following = this.nearEnd();
+    });
+    const growth = new ResizeObserver(() => this.following && this.toEnd());
+    for (const element of [scroller, history, live]) growth.observe(element);
   }
 
   clear() {
@@ -29,16 +36,15 @@ export class Transcript {
   }
 
   toEnd() {
+    this.following = true;
     this.scroller.scrollTop = this.scroller.scrollHeight;
   }
 
-  // Draw `state`. Stays at the end where the reader is there; else leaves the reader's place alone.
   update(state) {
-    const follow = this.nearEnd();
     this.entries(state.history.items);
     this.message.update(state.current_message);
     this.progress(state);
-    if (follow) this.toEnd();
+    if (this.following) this.toEnd();
   }
 
   card(callId, name) {
