@@ -99,7 +99,9 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 MEMORY_LAYER = "streaming.delivery.memory_layer.MemoryChannelLayer"
 CHANNEL_LAYERS: dict[str, dict[str, Any]]
 if redis_url := env.text("REDIS_URL"):
-    hosts = {"hosts": [redis_url]}
+    # A wait for messages lasts 5 s, which is also the client's own limit on any answer: a quiet layer
+    # would fail. This is longer, and still ends what waits on a Redis that is gone.
+    hosts = {"hosts": [{"address": redis_url, "socket_timeout": 20, "socket_connect_timeout": 5}]}
     CHANNEL_LAYERS = {
         "default": {"BACKEND": "channels_redis.core.RedisChannelLayer", "CONFIG": hosts},
         "broadcast": {"BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer", "CONFIG": hosts},

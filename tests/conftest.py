@@ -45,6 +45,13 @@ def pytest_configure() -> None:
     assert settings.DATABASES
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Starting whole servers takes its time on a busy machine; a hang is still seen."""
+    for item in items:
+        if "acceptance" in item.path.parts and item.get_closest_marker("timeout") is None:
+            item.add_marker(pytest.mark.timeout(180))
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _no_network() -> Iterator[None]:
     with refuse_network():
