@@ -54,9 +54,9 @@ def _webp(data: bytes) -> Size | None:
     if data[:4] != b"RIFF" or data[8:12] != b"WEBP":
         return None
     form = data[12:16]
-    if form == b"VP8X":
+    if form == b"VP8X" and len(data) >= 30:
         return 1 + int.from_bytes(data[24:27], "little"), 1 + int.from_bytes(data[27:30], "little")
-    if form == b"VP8L" and data[20] == 0x2F:
+    if form == b"VP8L" and data[20] == 0x2F and len(data) >= 25:
         bits = int.from_bytes(data[21:25], "little")
         return 1 + (bits & 0x3FFF), 1 + (bits >> 14 & 0x3FFF)
     if form == b"VP8 " and data[23:26] == b"\x9d\x01\x2a":

@@ -1,4 +1,4 @@
-"""A server in small: a pool and two kernels with children. Prints their process ids, then waits for a kill."""
+"""A server in small: a pool, two kernels with children. Prints all process ids and waits to be killed."""
 
 from __future__ import annotations
 

@@ -61,3 +61,26 @@ def kernel_pid(kernel: SessionKernel) -> int:
 
 def open_files() -> int:
     return len(os.listdir("/proc/self/fd"))
+
+
+def children() -> list[int]:
+    """The living processes that this one has started itself."""
+    found = []
+    for name in os.listdir("/proc"):
+        if name.isdigit() and not is_gone(int(name)) and parent_of(int(name)) == os.getpid():
+            found.append(int(name))
+    return sorted(found)
+
+
+def parent_of(pid: int) -> int:
+    try:
+        return int(Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[1])
+    except (FileNotFoundError, ProcessLookupError):
+        return 0
+
+
+def command_line(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return ""

@@ -9,29 +9,20 @@ import signal
 import threading
 from pathlib import Path
 
-import psutil
 import pytest
 
 from streaming.kernel.errors import KernelStartFailed
 from streaming.kernel.pool import KernelPool
 from streaming.limits import KernelLimits
 from tests.integration.kernel.conftest import LIMITS
-from tests.integration.kernel.support import is_gone, open_files, until
+from tests.integration.kernel.support import children, command_line, is_gone, open_files, until
 
 SHORT = dataclasses.replace(LIMITS, start_seconds=1.0, prewarmed=0)
 
 
 def kernels() -> list[int]:
     """The kernel processes of this process."""
-    children = psutil.Process().children(recursive=True)
-    return [child.pid for child in children if any("boot.py" in part for part in cmdline(child))]
-
-
-def cmdline(process: psutil.Process) -> list[str]:
-    try:
-        return list(process.cmdline())
-    except psutil.Error:
-        return []
+    return [pid for pid in children() if "boot.py" in command_line(pid)]
 
 
 async def test_a_warm_kernel_is_handed_out_and_another_takes_its_place(tmp_path: Path) -> None:
@@ -104,10 +95,10 @@ async def test_a_kernel_that_does_not_come_up_fails_in_time_and_leaves_no_proces
     pool = KernelPool(SHORT, os.environ, python=script(tmp_path, text))
     await pool.start()
     try:
-        before = psutil.Process().children(recursive=True)
+        before = children()
         with pytest.raises(KernelStartFailed, match=words):
             await pool.acquire(tmp_path)
-        assert psutil.Process().children(recursive=True) == before
+        assert children() == before
     finally:
         await pool.aclose()
 
