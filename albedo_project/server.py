@@ -19,7 +19,7 @@ from twisted.internet import defer
 from twisted.internet import reactor as _reactor
 from twisted.logger import globalLogBeginner
 
-from albedo_project.serving.http import LimitedFactory, LimitedRequest
+from albedo_project.serving.http import LimitedFactory
 from albedo_project.serving.limits import ServerLimits
 from albedo_project.serving.websocket import DENIAL, GatedFactory, GatedProtocol
 
@@ -46,6 +46,7 @@ class AlbedoServer(Server):  # type: ignore[misc]
         self.limits = limits
         self.connections: dict[Any, dict[str, Any]] = {}
         self._port: Any = None
+        self._left = asyncio.Event()
 
     def start(self, host: str, port: int) -> int:
         """Listen; the port that it really is. Raises CannotListenError."""
@@ -55,6 +56,10 @@ class AlbedoServer(Server):  # type: ignore[misc]
         reactor.callLater(1, self.application_checker)
         reactor.callLater(2, self.timeout_checker)
         return int(self._port.getHost().port)
+
+    def protocol_disconnected(self, protocol: Any) -> None:
+        super().protocol_disconnected(protocol)
+        self._left.set()
 
     def create_application(self, protocol: Any, scope: dict[str, Any]) -> Any:
         if scope["type"] == "websocket":
@@ -82,27 +87,31 @@ class AlbedoServer(Server):  # type: ignore[misc]
             await stopped.asFuture(asyncio.get_running_loop())
 
     async def drain(self) -> None:
-        """Tell sockets that the server restarts, let the rest end, within `close_seconds`."""
+        """Tell sockets that the server restarts, let everything end by itself, within `close_seconds`."""
         for protocol in list(self.connections):
             if isinstance(protocol, GatedProtocol) and protocol.state == protocol.STATE_OPEN:
-                protocol.sendClose(code=RESTARTING)
-        open_ones = [task for task in map(self._application, list(self.connections)) if task is not None]
-        if open_ones:
-            await asyncio.wait(open_ones, timeout=self.limits.close_seconds)
+                protocol.serverClose(RESTARTING)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self.limits.close_seconds):
+                while self._open_connections():
+                    self._left.clear()
+                    await self._left.wait()
         await self._cancel_applications()
 
-    def _application(self, protocol: Any) -> asyncio.Task[Any] | None:
-        task: asyncio.Task[Any] | None = self.connections[protocol].get("application_instance")
-        return task
+    def kill_all_applications(self) -> None:
+        """Nothing is left to kill: `drain` came first."""
+
+    def _open_connections(self) -> list[Any]:
+        return [protocol for protocol, state in self.connections.items() if "disconnected" not in state]
 
     async def _cancel_applications(self) -> None:
-        tasks = [task for task in map(self._application, list(self.connections)) if task is not None]
+        states = list(self.connections.values())
+        tasks = [state["application_instance"] for state in states if "application_instance" in state]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        for protocol in list(self.connections):
-            if isinstance(protocol, LimitedRequest):
-                protocol.abort()
+        for protocol in self._open_connections():
+            protocol.abort()
 
 
 class _Process:

@@ -176,6 +176,7 @@ def _refusal(status: HTTPStatus, code: str) -> bytes:
         "status": int(status),
         "detail": status.description,
         "code": code,
+        "fields": [],
     }
     body = json.dumps(problem).encode()
     head = (

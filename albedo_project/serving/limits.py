@@ -16,12 +16,13 @@ class ServerLimits:
     """Contract section 2 for bodies, section 5 for sockets; deadlines keep connections from piling up."""
 
     body_bytes: int = 64 * KIB
-    input_bytes: int = 9 * 1024 * KIB
+    input_bytes: int = 9_000_000
     # A client may only be silent: what it sends is refused, so a frame needs no room.
     frame_bytes: int = 64 * KIB
     # Frames of one message; an honest client has no reason to cut a small message.
     fragments: int = 64
     header_seconds: float = 10.0
+    handshake_seconds: float = 10.0
     body_seconds: float = 20.0
     # Beyond body_seconds a body must have come at this rate at least.
     body_bytes_per_second: int = 32 * KIB

@@ -41,9 +41,16 @@ class GatedProtocol(WebSocketProtocol):  # type: ignore[misc]
     def onMessageFrameBegin(self, length: int) -> None:
         self._frames += 1
         super().onMessageFrameBegin(length)
-        limit = self.factory.limits.fragments
-        if self._frames > limit and not self.failedByMe:
-            self._max_message_size_exceeded(self._frames, limit, f"more than {limit} fragments")
+        limits: ServerLimits = self.factory.limits
+        if self.failedByMe:
+            return
+        if self.message_data_total_length > limits.frame_bytes or self._frames > limits.fragments:
+            self.wasMaxMessagePayloadSizeExceeded = True
+            self._max_message_size_exceeded(
+                self.message_data_total_length,
+                limits.frame_bytes,
+                "a message too large, or in too many pieces",
+            )
 
     def onMessage(self, payload: bytes, isBinary: bool) -> None:
         self._messages += 1
@@ -57,6 +64,10 @@ class GatedProtocol(WebSocketProtocol):  # type: ignore[misc]
             self._deny(message.get("body", b""))
         else:
             super().handle_reply(message)
+
+    def serverClose(self, code: int | None = None) -> None:
+        # The public way refuses 1011 and 1012, which are a server's own to send.
+        self.sendCloseFrame(code=1000 if code is None else code)
 
     def abort(self) -> None:
         """Drop the connection without waiting for what it has not taken."""
@@ -86,9 +97,10 @@ class GatedFactory(WebSocketFactory):  # type: ignore[misc]
             allowNullOrigin=True,
             # A close frame tells the client why; the connection goes after it all the same.
             failByDrop=False,
-            openHandshakeTimeout=limits.header_seconds,
+            openHandshakeTimeout=limits.handshake_seconds,
             closeHandshakeTimeout=limits.close_seconds,
             autoPingTimeout=limits.send_seconds,
-            maxMessagePayloadSize=limits.frame_bytes,
-            maxFramePayloadSize=limits.frame_bytes,
+            # Autobahn would hold its own bounds against what is sent, too; ours are taken in the protocol.
+            maxMessagePayloadSize=0,
+            maxFramePayloadSize=0,
         )

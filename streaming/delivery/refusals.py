@@ -63,9 +63,8 @@ def problem_body(problem: Problem) -> bytes:
         "status": problem.status,
         "detail": problem.detail,
         "code": problem.code,
+        "fields": problem.fields,
     }
-    if problem.fields:
-        shown["fields"] = problem.fields
     return encode(shown).encode()
 
 
@@ -76,7 +75,7 @@ def _headers(problem: Problem, body_bytes: int) -> list[tuple[bytes, bytes]]:
         (b"cache-control", b"no-store"),
     ]
     if problem.status == HTTPStatus.UNAUTHORIZED:
-        headers.append((b"www-authenticate", b"Bearer"))
+        headers.append((b"www-authenticate", b'Bearer realm="albedo"'))
     if problem.retry_after_seconds is not None:
         headers.append((b"retry-after", str(problem.retry_after_seconds).encode()))
     return headers

@@ -1,4 +1,4 @@
-"""`/ws/sessions/{id}`: a session's stream over a WebSocket. Clients only listen: one that speaks is closed."""
+"""`/ws/sessions/{id}`: a session's stream over a WebSocket. A client only listens; who speaks is closed."""
 
 from __future__ import annotations
 

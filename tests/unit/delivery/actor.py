@@ -58,7 +58,10 @@ class FakeActor:
         return Address(self.channel, self.generation)
 
     async def start(self, *, hello: bool = True) -> FakeActor:
-        self.channel = await self._commands.new_channel("actor")
+        return await self.start_on(await self._commands.new_channel("actor"), hello=hello)
+
+    async def start_on(self, channel: str, *, hello: bool = True) -> FakeActor:
+        self.channel = channel
         self._task = asyncio.create_task(self._answer())
         if hello:
             await self._say(batch.hello(self.generation))
