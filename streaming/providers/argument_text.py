@@ -144,16 +144,16 @@ class ArgumentText:
 
     def _restart(self, fragment: str) -> list[Edit]:
         known = self.text
-        if fragment == known:
-            return []
         self._doubt = [known, fragment] if known.rstrip().endswith(_VALUE_FOLLOWS) else None
-        return self._replace(fragment)
+        return self._replace(fragment) if fragment != known else []
 
     def _behind_the_end(self, fragment: str) -> list[Edit]:
         if self._overrun or (not self._extra and not fragment.strip()):
             return self._tell_raw(fragment)
         if not self._extra and fragment.lstrip().startswith("{") and self._is_placeholder():
             return self._replace(fragment)
+        if not self._extra and same_arguments(self.text, fragment):
+            return []
         return self._keep_extra(fragment)
 
     def _keep_extra(self, fragment: str) -> list[Edit]:

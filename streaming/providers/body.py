@@ -26,17 +26,17 @@ class JsonBody:
         except BadJson:
             yield from self._lines(text)
             return
-        if isinstance(value, Mapping):
+        if isinstance(value, dict):
             yield True, value
         for entry in value if isinstance(value, list) else []:
-            if isinstance(entry, Mapping):
+            if isinstance(entry, dict):
                 yield False, entry
 
     def _lines(self, text: bytes) -> Iterator[tuple[bool, Mapping[str, Any]]]:
         for line in filter(None, (line.strip() for line in text.split(b"\n"))):
             line = line.removeprefix(b"data:").strip()
             value = parse_or_none(line.decode("utf-8", "replace"))
-            if isinstance(value, Mapping):
+            if isinstance(value, dict):
                 yield False, value
             elif line != b"[DONE]":
                 raise damaged()

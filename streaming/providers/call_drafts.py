@@ -5,6 +5,7 @@ Shared by both protocols; which call a wire event belongs to is decided by their
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -31,6 +32,7 @@ class CallDraft:
     slot: int | None = None
     native_id: str = ""
     raw_name: str = ""
+    name: str = ""
     arguments: ArgumentText = field(default_factory=ArgumentText)
     echo: dict[str, Any] = field(default_factory=dict)
     half_written: bool = False
@@ -77,6 +79,7 @@ class CallDrafts:
             draft.raw_name = joined_name(draft.raw_name, name, self._known)
             if len(draft.raw_name.encode("utf-8", "replace")) > self._limits.name_bytes:
                 raise over_limit("bytes in a tool name")
+            draft.name = clean_name(draft.raw_name, self._known)
         if draft.slot is not None:
             self._announce(draft)
 
@@ -85,9 +88,6 @@ class CallDrafts:
 
     def state(self, draft: CallDraft, text: str) -> None:
         self._tell(draft, draft.arguments.state(text))
-
-    def name_of(self, draft: CallDraft) -> str:
-        return clean_name(draft.raw_name, self._known)
 
     def knows(self, name: str) -> bool:
         return clean_name(name, self._known) in self._known
@@ -98,28 +98,40 @@ class CallDrafts:
         `cut_off`: the provider stopped at its output limit, so a call without arguments had none yet.
         """
         calls: list[AssembledCall] = []
-        seen: set[tuple[str, str, str]] = set()
         for draft in self._shown:
             call = self._settle_one(draft, cut_off=cut_off)
-            if call is None or (identity := _identity(call)) in seen:
+            if call is None:
                 self._emit(CallDropped(_slot(draft)))
-                continue
-            calls.append(call)
-            if call.native_id:
+            else:
+                calls.append(call)
+        return tuple(self._without_empty_twins(self._without_repeats(calls)))
+
+    def _without_repeats(self, calls: list[AssembledCall]) -> list[AssembledCall]:
+        """The same id, name and arguments announced twice: running it twice would repeat its effects."""
+        heads = Counter((call.native_id, call.name) for call in calls if call.native_id)
+        seen: set[tuple[str, str, str]] = set()
+        kept = []
+        for call in calls:
+            # Only where a head came twice are arguments compared: they may be large.
+            if heads[call.native_id, call.name] > 1:
+                identity = call.native_id, call.name, canonical(call.arguments) or call.arguments
+                if identity in seen:
+                    self._emit(CallDropped(call.slot))
+                    continue
                 seen.add(identity)
-        return tuple(self._without_empty_twins(calls))
+            kept.append(call)
+        return kept
 
     def _settle_one(self, draft: CallDraft, *, cut_off: bool) -> AssembledCall | None:
-        name = self.name_of(draft)
-        if not name and not cut_off:
+        if not draft.name and not cut_off:
             return None
         begun = draft.arguments.begun
         self._tell(draft, draft.arguments.finish())
-        if not draft.arguments.complete or draft.half_written or (cut_off and not (begun and name)):
+        if not draft.arguments.complete or draft.half_written or (cut_off and not (begun and draft.name)):
             raise truncated()
         self._announce(draft, settled=True)
         text = draft.arguments.text if draft.arguments.text.strip() else "{}"
-        return AssembledCall(_slot(draft), draft.native_id, name, text, draft.echo or None)
+        return AssembledCall(_slot(draft), draft.native_id, draft.name, text, draft.echo or None)
 
     def _without_empty_twins(self, calls: list[AssembledCall]) -> list[AssembledCall]:
         """A head whose tail came under another index leaves a twin without arguments."""
@@ -150,27 +162,20 @@ class CallDrafts:
 
     def _announce(self, draft: CallDraft, *, settled: bool = False) -> None:
         """A name is told once it is whole: known, or its arguments have begun, or nothing more comes."""
-        name = self.name_of(draft)
-        whole = settled or draft.arguments.begun or name in self._known
-        now = (name if name and whole else None, draft.native_id or None)
+        whole = settled or draft.arguments.begun or draft.name in self._known
+        now = (draft.name or None) if whole else None, draft.native_id or None
         if now != draft.announced:
             draft.announced = now
             self._emit(CallIdentified(_slot(draft), *now))
 
     def _check_limit(self, draft: CallDraft) -> None:
         """The second lock behind the wire tap's; before a name is known the widest limit holds."""
-        name = self.name_of(draft)
-        default = self._limits.default_argument_chars if name else self._widest
-        limit = self._argument_limits.get(name, default)
+        default = self._limits.default_argument_chars if draft.name else self._widest
+        limit = self._argument_limits.get(draft.name, default)
         if draft.arguments.size > limit:
-            raise ArgumentOverflow(name, limit, draft.arguments.size)
+            raise ArgumentOverflow(draft.name, limit, draft.arguments.size)
 
 
 def _slot(draft: CallDraft) -> int:
     assert draft.slot is not None, "only shown drafts are told of"
     return draft.slot
-
-
-def _identity(call: AssembledCall) -> tuple[str, str, str]:
-    """The same id, name and arguments announced twice: running it twice would repeat its effects."""
-    return call.native_id, call.name, canonical(call.arguments) or call.arguments

@@ -77,10 +77,10 @@ class ChatCompletionsReader:
         choices = chunk.get("choices")
         # Only one choice is ever asked for: several are parts of it, not alternatives.
         for position, choice in enumerate(choices if isinstance(choices, list) else []):
-            if isinstance(choice, Mapping):
+            if isinstance(choice, dict):
                 self._choice(choice, position)
         groq = chunk.get("x_groq")
-        self._read_usage(chunk.get("usage") or (groq.get("usage") if isinstance(groq, Mapping) else None))
+        self._read_usage(chunk.get("usage") or (groq.get("usage") if isinstance(groq, dict) else None))
 
     def on_done(self) -> None:
         """`[DONE]` ends a response, with a finish reason before it or without."""
@@ -109,9 +109,9 @@ class ChatCompletionsReader:
         if isinstance(reason, str) and (error := error_of(reason)) is not None:
             raise error
         delta, message = choice.get("delta"), choice.get("message")
-        if isinstance(delta, Mapping):
+        if isinstance(delta, dict):
             self._delta(delta, key)
-        if isinstance(message, Mapping):
+        if isinstance(message, dict):
             self._message(message, key, closing=bool(reason))
         if isinstance(reason, str) and reason:
             self._finish = reason
@@ -139,7 +139,7 @@ class ChatCompletionsReader:
 
     def _calls(self, delta: Mapping[str, Any], choice: int, *, restated: bool) -> None:
         fragments = read_fragments(delta.get("tool_calls"))
-        if isinstance(delta.get("function_call"), Mapping):
+        if isinstance(delta.get("function_call"), dict):
             fragments.append(read_legacy_fragment(delta["function_call"]))
         self._router.route(choice, fragments, restated=restated)
         for name, value in read_echo(delta).items():

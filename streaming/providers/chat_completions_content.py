@@ -25,12 +25,12 @@ def content_pieces(value: object) -> Iterator[tuple[str, str]]:
     for part in _parts(value):
         if isinstance(part, str):
             yield "text", part
-        elif isinstance(part, Mapping):
+        elif isinstance(part, dict):
             yield from _part(part)
 
 
 def _parts(value: object) -> list[Any]:
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         return [value]
     return value if isinstance(value, list) else []
 
@@ -60,7 +60,7 @@ def read_thought(delta: Mapping[str, Any]) -> Thought | None:
 
 
 def _thinking_text(value: object) -> str:
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         value = next((value[name] for name in ("content", "text", "summary") if value.get(name)), None)
     return value if isinstance(value, str) else ""
 
@@ -75,8 +75,8 @@ def _detail_texts(delta: Mapping[str, Any]) -> Iterator[str]:
 def read_details(delta: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Structured thinking with the field it came in; signed by some vendors, so echoed."""
     for field in _DETAIL_LISTS:
-        for detail in _parts(delta.get(field)):
-            if isinstance(detail, Mapping):
+        for detail in _parts(delta[field]) if field in delta else ():
+            if isinstance(detail, dict):
                 yield field, detail
 
 

@@ -13,7 +13,9 @@ from streaming.providers.wire_errors import damaged
 LEGACY_INDEX = -1
 _MAX_INDEX_DIGITS = 18
 # Gemini and gateways in front of it answer 400 unless these come back on the same call.
-_ECHOED = ("extra_content", "provider_specific_fields", "thought_signature", "thoughtSignature", "signature")
+_ECHOED = frozenset(
+    {"extra_content", "provider_specific_fields", "thought_signature", "thoughtSignature", "signature"}
+)
 
 
 class CallFragment(NamedTuple):
@@ -29,21 +31,21 @@ class CallFragment(NamedTuple):
     @property
     def starts_value(self) -> bool:
         """The arguments begin here, as far as one can see."""
-        return self.text.lstrip().startswith(("{", '"'))
+        return self.text.lstrip().startswith(("{", '"{'))
 
 
 def read_fragments(value: object) -> list[CallFragment]:
     """The entries of a `tool_calls` value: a list, a lone entry, or an object of entries by index."""
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         value = [value] if "function" in value or "id" in value else list(value.values())
     if not isinstance(value, list):
         return []
-    return [read_fragment(entry) for entry in value if isinstance(entry, Mapping)]
+    return [read_fragment(entry) for entry in value if isinstance(entry, dict)]
 
 
 def read_fragment(entry: Mapping[str, Any]) -> CallFragment:
     function = entry.get("function")
-    if not isinstance(function, Mapping):
+    if not isinstance(function, dict):
         # Some put name and arguments on the call itself.
         function = entry
     text, whole = _arguments(function.get("arguments"))
@@ -64,7 +66,9 @@ def read_legacy_fragment(value: Mapping[str, Any]) -> CallFragment:
 
 def read_echo(entry: Mapping[str, Any]) -> dict[str, Any]:
     """The vendor fields of a call or message that must go back as they came."""
-    return {name: entry[name] for name in _ECHOED if entry.get(name)}
+    if _ECHOED.isdisjoint(entry):
+        return {}
+    return {name: value for name, value in entry.items() if name in _ECHOED and value}
 
 
 def _index(value: object) -> int | None:

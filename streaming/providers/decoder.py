@@ -174,14 +174,14 @@ class BodyDecoder:
             self._read_damaged(event, text, cut_off=cut_off)
             return
         for entry in value if isinstance(value, list) else [value]:
-            if isinstance(entry, Mapping) and (not event.stray or is_error(entry)):
+            if isinstance(entry, dict) and (not event.stray or is_error(entry)):
                 self._reader.on_object(event.name, entry)
 
     def _read_damaged(self, event: SseEvent, text: str, *, cut_off: bool) -> None:
         """An unfinished event is void at the end of the body, and damage before it."""
         for line in text.splitlines():
             value = parse_or_none(line)
-            if isinstance(value, Mapping) and is_error(value):
+            if isinstance(value, dict) and is_error(value):
                 # An error written into the event that was being sent.
                 self._reader.on_object("error", value)
         if event.name == "error" and text:

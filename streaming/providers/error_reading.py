@@ -51,7 +51,7 @@ def is_error(obj: Mapping[str, Any], event_name: str = "") -> bool:
     if obj.get("error_type") or obj.get("error_message") or obj.get("errors"):
         return True
     base = obj.get("base_resp")
-    if isinstance(base, Mapping) and not _harmless(base.get("status_code")):
+    if isinstance(base, dict) and not _harmless(base.get("status_code")):
         return True
     return _is_bare_error(obj)
 
@@ -66,7 +66,7 @@ def _is_bare_error(obj: Mapping[str, Any]) -> bool:
 
 
 def _harmless(code: object) -> bool:
-    return isinstance(code, Mapping | list) or code in _NO_ERROR_CODES
+    return isinstance(code, dict | list) or code in _NO_ERROR_CODES
 
 
 def read_error(value: object) -> ErrorFacts:
@@ -90,14 +90,14 @@ def _layers(value: object, depth: int = 0) -> Iterator[Mapping[str, Any]]:
     elif isinstance(value, list) and depth < _MAX_DEPTH:
         for entry in value[:8]:
             yield from _layers(entry, depth + 1)
-    elif isinstance(value, Mapping) and depth < _MAX_DEPTH:
+    elif isinstance(value, dict) and depth < _MAX_DEPTH:
         # Innermost last: what the upstream said is more telling than a gateway's "provider returned error".
         yield value
         for name in _NESTED:
-            if isinstance(value.get(name), Mapping | list):
+            if isinstance(value.get(name), dict | list):
                 yield from _layers(value[name], depth + 1)
         raw = value.get("raw")
-        if isinstance(raw, str) and isinstance(inner := parse_or_none(raw), Mapping):
+        if isinstance(raw, str) and isinstance(inner := parse_or_none(raw), dict):
             yield from _layers({"metadata": dict(inner)}, depth + 1)
 
 

@@ -38,9 +38,13 @@ class JsonShape:
         if self.closed or self.unbounded:
             return None
         at = 0 if self.opener else self._open(text)
-        while at < len(text) and not self.closed and not self.unbounded:
+        if self.unbounded:
+            return None
+        while at < len(text):
             at = self._string(text, at) if self._in_string else self._between(text, at)
-        return at if self.closed else None
+            if self.closed:
+                return at
+        return None
 
     def _open(self, text: str) -> int:
         found = _NOT_SPACE.search(text)
@@ -51,18 +55,19 @@ class JsonShape:
         return found.start()
 
     def _string(self, text: str, at: int) -> int:
+        """On from inside a string: behind its end, or all of the text."""
         if self._escaped:
             self._escaped = False
-            return at + 1
-        found = _STRING_TURN.search(text, at)
-        if found is None:
-            return len(text)
-        if found[0] == "\\":
-            self._escaped = True
-        else:
-            self._in_string = False
-            self.closed = self._depth == 0
-        return found.end()
+            at += 1
+        while (found := _STRING_TURN.search(text, at)) is not None:
+            at = found.end()
+            if found[0] == '"':
+                self._in_string = False
+                self.closed = self._depth == 0
+                return at
+            self._escaped = at == len(text)
+            at += 1
+        return len(text)
 
     def _between(self, text: str, at: int) -> int:
         found = _STRUCTURE.search(text, at)

@@ -62,7 +62,7 @@ class ResponsesReader:
             raise ended_early()
         if kind in _TERMINAL:
             response = event.get("response")
-            self._complete(response if isinstance(response, Mapping) else event, kind)
+            self._complete(response if isinstance(response, dict) else event, kind)
         elif (handle := _HANDLERS.get(kind)) is not None:
             handle(self, event)
         elif not kind.startswith("response.") or kind == "response.error":
@@ -91,7 +91,7 @@ class ResponsesReader:
             raise classify_error_object(event, secrets=self._secrets)
 
     def _failure(self, response: object) -> Exception:
-        error = response.get("error") if isinstance(response, Mapping) else None
+        error = response.get("error") if isinstance(response, dict) else None
         return classify_error_object(error, secrets=self._secrets) if error else provider_failed()
 
     def _part(self, kind: Kind, event: Event) -> OutputItem:
@@ -107,8 +107,8 @@ class ResponsesReader:
         self, event: Event, find: Callable[[Kind, str, str, int | None], OutputItem], *, done: bool
     ) -> None:
         whole = event.get("item")
-        kind = KINDS.get(text_of(whole.get("type"))) if isinstance(whole, Mapping) else None
-        if kind is None or not isinstance(whole, Mapping):
+        kind = KINDS.get(text_of(whole.get("type"))) if isinstance(whole, dict) else None
+        if kind is None or not isinstance(whole, dict):
             return
         item_id = text_of(whole.get("id")) or text_of(event.get("item_id"))
         item = find(kind, item_id, text_of(whole.get("call_id")), index_of(event.get("output_index")))
@@ -149,8 +149,8 @@ class ResponsesReader:
 
     def _on_content_part(self, event: Event) -> None:
         part = event.get("part")
-        kind = part.get("type") if isinstance(part, Mapping) else None
-        if not isinstance(part, Mapping):
+        kind = part.get("type") if isinstance(part, dict) else None
+        if not isinstance(part, dict):
             return
         if kind in ("output_text", "text"):
             self._on_text_done({**event, "text": part.get("text")})
@@ -219,7 +219,7 @@ class ResponsesReader:
         """What only the terminal response tells: all of it, on servers that send no item events."""
         output = response.get("output")
         for position, whole in enumerate(output if isinstance(output, list) else []):
-            kind = KINDS.get(text_of(whole.get("type"))) if isinstance(whole, Mapping) else None
+            kind = KINDS.get(text_of(whole.get("type"))) if isinstance(whole, dict) else None
             if kind is not None:
                 self._state(self._table.for_listed(kind, whole, position), whole)
         text = response.get("output_text")
@@ -243,7 +243,7 @@ def _ending(response: Event, kind: str) -> tuple[Ending, str]:
     if kind != "response.incomplete" and status != "incomplete":
         return "whole", status or "completed"
     details = response.get("incomplete_details")
-    reason = text_of(details.get("reason")) if isinstance(details, Mapping) else ""
+    reason = text_of(details.get("reason")) if isinstance(details, dict) else ""
     return ("filter" if reason == "content_filter" else "limit"), reason or "incomplete"
 
 

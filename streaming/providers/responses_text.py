@@ -69,9 +69,9 @@ def _message_parts(content: object) -> Iterator[tuple[str, bool]]:
     if isinstance(content, str):
         yield content, False
     for part in content if isinstance(content, list) else []:
-        if isinstance(part, Mapping) and part.get("type") == "refusal":
+        if isinstance(part, dict) and part.get("type") == "refusal":
             yield text_of(part.get("refusal")), True
-        elif isinstance(part, Mapping):
+        elif isinstance(part, dict):
             yield text_of(part.get("text")), False
 
 
@@ -79,10 +79,10 @@ def _texts(value: object) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     for part in value if isinstance(value, list) else []:
-        if isinstance(part, Mapping) and isinstance(part.get("text"), str):
+        if isinstance(part, dict) and isinstance(part.get("text"), str):
             yield part["text"]
 
 
 def delta_text(value: object) -> str:
     """A text that is sent bare, or as a part."""
-    return text_of(value.get("text")) if isinstance(value, Mapping) else text_of(value)
+    return text_of(value.get("text")) if isinstance(value, dict) else text_of(value)

@@ -41,20 +41,23 @@ class ThinkSplitter:
 
     def flush(self) -> list[Piece]:
         held, self._held = self._held, ""
-        if not held or (self._seen_tag and not held.strip()):
+        if not held:
             return []
         return [Piece(held, thinking=bool(self._closer))]
 
     def _head(self, text: str) -> str:
         """Before the answer: the text still to be read, "" where it has to wait."""
         bare = text.lstrip()
-        tag = next((tag for tag in _TAGS if bare.startswith(tag)), None)
-        if tag is None and len(text) <= _MAX_HELD and any(tag.startswith(bare) for tag in _TAGS):
+        if self._seen_tag:
+            text = bare
+        head = len(text) - len(bare) <= _MAX_HELD
+        if head and any(tag.startswith(bare) and tag != bare for tag in _TAGS):
             self._held = text
             return ""
+        tag = next((tag for tag in _TAGS if bare.startswith(tag)), None) if head else None
         if tag is None:
             self._answering = True
-            return bare if self._seen_tag else text
+            return text
         self._seen_tag = True
         # A closer that nothing opened is left over from thinking that came in a field of its own.
         if tag in _OPENERS:

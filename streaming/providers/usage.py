@@ -14,7 +14,7 @@ _MAX_TOKENS = 1 << 53
 
 def read_usage(value: object) -> Usage | None:
     """The counts of a `usage` object, or None where it tells nothing (absent, `{}`, all null)."""
-    if not isinstance(value, Mapping):
+    if not isinstance(value, dict):
         return None
     sent = _details(value, "prompt_tokens_details", "input_tokens_details")
     made = _details(value, "completion_tokens_details", "output_tokens_details")
@@ -47,7 +47,7 @@ def merge_usage(old: Usage, new: Usage) -> Usage:
 
 
 def _details(value: Mapping[str, Any], *names: str) -> Mapping[str, Any]:
-    return next((value[name] for name in names if isinstance(value.get(name), Mapping)), {})
+    return next((value[name] for name in names if isinstance(value.get(name), dict)), {})
 
 
 def _first_count(value: Mapping[str, Any], *names: str) -> int | None:
