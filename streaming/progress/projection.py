@@ -111,7 +111,7 @@ class Projection:
         `started_at` counts for a call not known so far. Calls run one after the other: remove each.
         Raises ValueError for a call of another attempt than those shown.
         """
-        slot = self._slot_of(call_id)
+        slot = self._adopt(call_id)
         call = self._calls.get(slot)
         appears = call is None or not call.is_named
         call = call or self._calls.setdefault(slot, TrackedCall(started_at))
@@ -124,7 +124,7 @@ class Projection:
     def set_tool_call_id(self, call_id: str, tool_call_id: str | None) -> list[Change]:
         """The id to show from now on, where the provider's own would not be distinct."""
         slot = self._slot_of(call_id)
-        call = self._calls.get(slot)
+        call = None if slot is None else self._calls.get(slot)
         if call is None:
             return []
         call.has_own_id = True
@@ -133,9 +133,9 @@ class Projection:
 
     def remove(self, call_id: str) -> None:
         """The call's result came; its `tool` event tells so. Nothing for a call that is not known."""
-        prefix, _, slot = call_id.rpartition("-")
-        if prefix == self._prefix:
-            self._forget(int(slot))
+        slot = self._slot_of(call_id)
+        if slot is not None:
+            self._forget(slot)
 
     def clear(self) -> list[Change]:
         """Shows nothing more of this attempt: retry, interrupt, failure, end of the run."""
@@ -222,7 +222,7 @@ class Projection:
     def _told(self, slot: int | None, *, appears: bool = False, immediate: bool = False) -> list[Change]:
         """The changes that tell of `slot`, and of the windows that were shortened to make room for it."""
         shortened = make_room(self._calls, self._room_bytes)
-        if appears and slot != self._shown_slots()[-1]:
+        if appears and self._shown_slots()[-1:] != [slot]:
             return [_CLEAR, *self._show_all()]
         changes = [] if slot is None else [Change(self._show(slot), immediate)]
         if shortened:
@@ -244,10 +244,15 @@ class Projection:
             self._hot.rest()
         self._hot = call
 
-    def _slot_of(self, call_id: str) -> int:
+    def _slot_of(self, call_id: str) -> int | None:
+        """None for a call of another attempt."""
         prefix, _, slot = call_id.rpartition("-")
-        if prefix != self._prefix:
-            if self._calls:
-                raise ValueError(f"{call_id} is not of the attempt {self._prefix}")
-            self._prefix = prefix
+        return int(slot) if prefix == self._prefix else None
+
+    def _adopt(self, call_id: str) -> int:
+        """The slot of `call_id`, whose attempt becomes the present one where no call is known."""
+        prefix, _, slot = call_id.rpartition("-")
+        if prefix != self._prefix and self._calls:
+            raise ValueError(f"{call_id} is not of the attempt {self._prefix}")
+        self._prefix = prefix
         return int(slot)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from streaming.limits import FeedLimits, ProgressLimits
 from streaming.progress.coalesce import Coalescer, Update
+from streaming.progress.sizes import deep_size
 from tests.unit.progress.builders import examples
 
 MESSAGE = {"run_id": "r", "message_id": "m", "attempt": 1}
@@ -171,6 +172,13 @@ def test_output_keeps_its_newest_part_and_its_offset_tells_what_is_skipped(
     assert whole[offset:] == kept
     assert len(kept.encode()) <= limit_bytes
     assert offset == 0 or len(whole[offset - 1 :].encode()) > limit_bytes
+
+
+def test_a_flood_of_output_does_not_pile_up_while_it_waits() -> None:
+    waits = coalescer(output_event_bytes=1_024)
+    for number in range(200):
+        waits.add(output("x" * 500, 500 * number), 0.0)
+        assert deep_size(waits) < 6 * 1_024
 
 
 def test_an_empty_delta_is_no_event() -> None:

@@ -342,6 +342,15 @@ def test_a_call_of_an_earlier_actor_runs_where_nothing_else_is_shown() -> None:
     assert made.snapshot() == []
 
 
+def test_a_late_word_on_an_earlier_attempt_does_not_rename_the_present_one() -> None:
+    made = projection()
+    made.begin("next")
+    assert made.set_tool_call_id(f"{PREFIX}-0", "x") == []
+    made.remove(f"{PREFIX}-0")
+    write(made, 0)
+    assert made.snapshot()[0]["call_id"] == "next-0"
+
+
 def test_after_a_clear_the_attempt_is_over() -> None:
     made = projection()
     assert made.clear() == []
