@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import Any
 from uuid import uuid4
 
@@ -26,10 +27,16 @@ def routes() -> list[str]:
     return [f"/api/{pattern.pattern}" for pattern in api.urls[0] if str(pattern.pattern)]
 
 
+@cache
+def documented_paths() -> dict[str, Any]:
+    paths: dict[str, Any] = api.get_openapi_schema(path_prefix="/api/")["paths"]
+    return paths
+
+
 def allowed(route: str) -> list[str]:
     """The methods of a path, as the document has them."""
     path = route.replace("<", "{").replace(">", "}")
-    return [method.upper() for method in api.get_openapi_schema(path_prefix="/api/")["paths"].get(path, ())]
+    return [method.upper() for method in documented_paths().get(path, ())]
 
 
 def filled(route: str, **names: str) -> str:
@@ -167,10 +174,9 @@ async def test_a_malformed_body_is_400_and_changes_nothing(staff: Caller, method
 
 
 def test_the_routes_that_take_a_body_are_all_tried() -> None:
-    document = api.get_openapi_schema(path_prefix="/api/")
     taking = {
         (method.upper(), path.replace("{", "<").replace("}", ">"))
-        for path, methods in document["paths"].items()
+        for path, methods in documented_paths().items()
         for method, operation in methods.items()
         if "requestBody" in operation
     }

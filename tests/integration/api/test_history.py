@@ -79,9 +79,7 @@ async def test_a_page_is_bounded_in_bytes_and_has_an_entry_at_least(alice: Calle
     assert [item["id"] for item in snapshot["history"]["items"]] == [item["id"] for item in page["items"]]
 
 
-async def test_an_entry_larger_than_a_page_still_has_its_page(
-    alice: Caller, path: str, settings: Any
-) -> None:
+async def test_an_entry_larger_than_a_page_has_its_page(alice: Caller, path: str, settings: Any) -> None:
     settings.ALBEDO = {**settings.ALBEDO, "history_page_bytes": 10}
     await read(add_texts, path.rsplit("/", 1)[1], ["much more than that"] * 3)
     assert await walk(alice, path, "limit=7", "older") == [[3], [2], [1]]
@@ -115,7 +113,7 @@ async def test_a_page_costs_two_queries_wherever_it_lies(alice: Caller, path: st
         "before=-1",
         "after=1_0",
         "after=٣",
-        "before=" + "9" * 5_000,
+        "before=" + "9" * 50,
         "limit=201",
         "before=1.5",
     ],
