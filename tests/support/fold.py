@@ -154,7 +154,7 @@ RULES: dict[str, Any] = {
 
 
 def comparable(snapshot: Snapshot | None) -> Snapshot:
-    """A snapshot without what no event tells of: when the session was last active, and its settings' page token."""
+    """A snapshot without what no event tells of: the last activity, and the token for older pages."""
     assert snapshot is not None
     shown = {name: value for name, value in snapshot.items() if name != "activity_at"}
     history = {name: value for name, value in snapshot["history"].items() if name != "older"}
