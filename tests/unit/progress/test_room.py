@@ -17,7 +17,7 @@ from streaming.providers.events import (
     StepEvent,
 )
 from tests.unit.progress.builders import any_text, examples, scalars
-from tests.unit.progress.test_projection import folded
+from tests.unit.progress.views import folded
 
 PREFIX = "3-9f2c1ab4-0197e8a2-7c1f-7d3a-8f00-1234567890ab-12-3"
 
