@@ -14,13 +14,14 @@ from sessions_app.api.gate import user_of
 from sessions_app.api.shapes import Body, PageQuery, ProfileChoice, Shown, Time, page
 from sessions_app.endpoints import checked_base_url
 from sessions_app.models import ProviderProfile
-from sessions_app.problems import Forbidden, InvalidRequest
+from sessions_app.problems import Forbidden, InvalidRequest, NotFound
 from sessions_app.render import Rendered, render_time
 from sessions_app.store import profiles as store
 from sessions_app.store.executor import read, write
 
 router = Router(tags=["providers"])
 
+NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}", re.ASCII)
 HEADER_NAME = re.compile(r"[A-Za-z0-9-]{1,100}", re.ASCII)
 HEADER_VALUE = re.compile(r"[\x20-\x7e]{0,1000}", re.ASCII)
 # Ours to set, or a place where a secret would stand readable: `api_key` is the place for those.
@@ -110,8 +111,15 @@ def _require_staff(request: HttpRequest) -> None:
         raise Forbidden
 
 
-def _checked_name(name: str) -> str:
-    if not re.fullmatch(r"[a-z0-9][a-z0-9_-]{0,63}", name, re.ASCII):
+def _known_name(name: str) -> str:
+    """A name that may exist; any other is as unknown as one that does not."""
+    if not NAME.fullmatch(name):
+        raise NotFound
+    return name
+
+
+def _new_name(name: str) -> str:
+    if not NAME.fullmatch(name):
         raise InvalidRequest("A profile's name is 1 to 64 of a-z, 0-9, _ and -, not beginning with _ or -.")
     return name
 
@@ -141,7 +149,7 @@ def _list(query: PageQuery) -> Rendered:
 async def get_provider(request: HttpRequest, name: str) -> HttpResponse:
     """One profile."""
     _require_staff(request)
-    return answer(_shown(await read(store.get_profile, name)))
+    return answer(_shown(await read(store.get_profile, _known_name(name))))
 
 
 @router.put("/providers/{name}", response={200: ProfileOut, 201: ProfileOut})
@@ -149,7 +157,7 @@ async def put_provider(request: HttpRequest, name: str, body: ProfileIn) -> Http
     """Make or replace a profile. Without `api_key` a stored key stays, as long as the address does."""
     _require_staff(request)
     values = {**_defaults(), **body.model_dump(exclude_none=True)}
-    row, new = await write(store.put_profile, _checked_name(name), values)
+    row, new = await write(store.put_profile, _new_name(name), values)
     return answer(_shown(row), 201 if new else 200, location=f"/api/providers/{row.name}")
 
 
@@ -160,14 +168,14 @@ async def patch_provider(request: HttpRequest, name: str, body: ProfileChange) -
     changes = body.model_dump(exclude_none=True)
     if "max_output_tokens" in body.model_fields_set:
         changes["max_output_tokens"] = body.max_output_tokens
-    return answer(_shown(await write(store.patch_profile, name, changes)))
+    return answer(_shown(await write(store.patch_profile, _known_name(name), changes)))
 
 
 @router.delete("/providers/{name}", response={204: None})
 async def delete_provider(request: HttpRequest, name: str) -> HttpResponse:
     """Remove a profile."""
     _require_staff(request)
-    await write(store.delete_profile, name)
+    await write(store.delete_profile, _known_name(name))
     return nothing()
 
 

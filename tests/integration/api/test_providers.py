@@ -119,9 +119,10 @@ async def test_what_a_profile_cannot_be_is_refused(staff: Caller, change: dict[s
     assert await read(ProviderProfile.objects.count) == 0
 
 
-@pytest.mark.parametrize("name", ["UPPER", "_x", "a" * 65, "a.b", "é"])
+@pytest.mark.parametrize("name", ["UPPER", "_x", "a" * 65, "a.b", "é", "%00", "a%0A"])
 async def test_a_profiles_name_is_plain(staff: Caller, name: str) -> None:
     problem(await staff.send("PUT", f"/api/providers/{name}", BODY), 400, "invalid_request")
+    problem(await staff.get(f"/api/providers/{name}"), 404, "not_found")
 
 
 async def test_the_servers_own_profiles_are_listed_and_fixed(staff: Caller) -> None:

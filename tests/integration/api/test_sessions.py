@@ -114,7 +114,7 @@ async def test_a_list_is_one_query_whatever_its_length(alice: Caller) -> None:
         from django.db import connection
 
         with CaptureQueriesContext(connection) as queries:
-            resource._list(alice.user, resource.SessionQuery(limit=limit))
+            resource._list(alice.user, resource.SessionQuery.model_validate({"limit": limit}))
         return len(queries)
 
     assert await read(count, 1) == await read(count, 4) == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import jsonschema
@@ -17,9 +18,14 @@ from tests.integration.api.test_stream import LIVE_PART, RESET
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
+@cache
+def published() -> dict[str, Any]:
+    return api.get_openapi_schema(path_prefix="/api/")
+
+
 def check(method: str, path: str, answer: Any) -> None:
     """Raises where an answer is not of the shape that the document has for it."""
-    document = api.get_openapi_schema(path_prefix="/api/")
+    document = published()
     found = document["paths"][path][method]["responses"][answer.status_code]
     schema = found["content"]["application/json"]["schema"]
     jsonschema.validate(told(answer), {**schema, "components": document["components"]})
