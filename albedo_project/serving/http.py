@@ -17,8 +17,10 @@ reactor: Any = _reactor
 # Twisted says no types for it.
 HTTPChannel: Any = http.HTTPChannel
 
-# After a refusal a client may still be sending: so long it is listened to, so that it can read the answer.
+# A client may still be sending when it is refused. Closing at once could take the answer from it, reading on
+# would let it go on: it is left this long, and this much more of its body is taken and thrown away.
 LINGER_SECONDS = 1.0
+LINGER_BYTES = 64 * 1024
 
 
 class LimitedRequest(WebRequest):  # type: ignore[misc]
@@ -70,6 +72,7 @@ class LimitedChannel(HTTPChannel):  # type: ignore[misc]
     limits: ServerLimits
     _deadline: Any = None
     _refused = False
+    _discarded = 0
     _body_limit = 0
     _body_began = 0.0
 
@@ -80,6 +83,7 @@ class LimitedChannel(HTTPChannel):  # type: ignore[misc]
 
     def dataReceived(self, data: bytes) -> None:
         if self._refused:
+            self._discard(len(data))
             return
         if self._deadline is None and not self._handlingRequest:
             self._expect(self.limits.header_seconds)
@@ -134,6 +138,11 @@ class LimitedChannel(HTTPChannel):  # type: ignore[misc]
     def abortConnection(self) -> None:
         if self.transport is not None:
             self.transport.abortConnection()
+
+    def _discard(self, size: int) -> None:
+        self._discarded += size
+        if self._discarded > LINGER_BYTES:
+            self.transport.pauseProducing()
 
     def _expect(self, seconds: float | None) -> None:
         """The rest of the headers or of the body within `seconds`; None ends the expectation."""
