@@ -5,13 +5,13 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-import secrets
 from pathlib import Path
 from typing import IO
 
 from django.core.management.base import CommandError
 
 from albedo_project.keys import private_file
+from sessions_app.instance import INSTANCE_ID
 
 
 class Instance:
@@ -19,7 +19,7 @@ class Instance:
 
     def __init__(self, data_dir: Path) -> None:
         self._file = data_dir / "server.json"
-        self.id = secrets.token_hex(8)
+        self.id = INSTANCE_ID
         self._lock: IO[str] = open(private_file(data_dir / "serve.lock"), "w", encoding="ascii")  # noqa: SIM115
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
