@@ -22,6 +22,7 @@ from streaming.providers.types import Protocol as WireProtocol
 from streaming.providers.wire_errors import damaged, empty, over_limit, web_page
 
 _BOM = b"\xef\xbb\xbf"
+_DONE_SPELLINGS = frozenset({DONE, DONE.lower(), f'"{DONE}"'})
 # Heartbeats that some proxies write as data. Whatever has a bracket, quote or colon may be half an event.
 _HEARTBEAT = re.compile(r"\[?[A-Za-z][A-Za-z _-]{0,31}\]?")
 
@@ -165,7 +166,7 @@ class BodyDecoder:
 
     def _read_event(self, event: SseEvent, *, cut_off: bool) -> None:
         text = event.data.strip()
-        if text == DONE:
+        if text in _DONE_SPELLINGS:
             self._reader.on_done()
             return
         try:

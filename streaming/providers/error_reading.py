@@ -61,8 +61,9 @@ def _is_bare_error(obj: Mapping[str, Any]) -> bool:
     if "choices" in obj or "object" in obj or "output" in obj or "response" in obj:
         return False
     said = any(isinstance(obj.get(name), str) and obj[name] for name in ("message", "msg", "detail"))
-    coded = any(not _harmless(obj.get(name)) for name in ("code", "status", "status_code"))
-    return said and (coded or "type" not in obj)
+    coded = _status(obj) is not None or not _harmless(obj.get("code"))
+    # Words alone may be a sign of life (`{"status": "queued", "message": "..."}`).
+    return said and (coded or not {"type", "status"} & obj.keys())
 
 
 def _harmless(code: object) -> bool:
