@@ -139,6 +139,8 @@ class Attempt(AbstractAsyncContextManager["Attempt"]):
         scope = error.timeout_scope if isinstance(error, TransportError) else None
         if scope == "run":
             self.record.observe_cancel(None, scope="run")
+        if self.record.cancel_observed_at is not None:
+            self._release_breaker()
         # A guard's stop and an answer that is final both show an endpoint that works.
         self._tell_breaker(failed=error.retryable and not isinstance(error, GuardStop))
         self._note_failure(error)
