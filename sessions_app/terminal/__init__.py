@@ -1,0 +1,1 @@
+"""The terminal client: a guest of the API like any other. It asks the database nothing."""
