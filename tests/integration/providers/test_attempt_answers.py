@@ -13,7 +13,7 @@ from streaming.providers.scripted_http import Out, ScriptedRequest
 from streaming.providers.scripted_parts import Call, Say, Think
 from streaming.providers.scripted_signal import Barrier
 from streaming.providers.types import Protocol
-from tests.integration.providers.attempts import LOOKUP, PROTOCOLS, ask, profile, provider_client, run
+from tests.support.provider_attempts import LOOKUP, PROTOCOLS, ask, profile, provider_client, run
 from tests.support.request_checker import faults
 
 CODE = {"code": 'print("Größe 😀")\n' * 20}

@@ -17,7 +17,7 @@ from streaming.providers.scripted_parts import Call, Say, Think
 from streaming.providers.scripted_signal import Barrier
 from streaming.providers.tap import GuardStop
 from streaming.providers.types import Protocol
-from tests.integration.providers.attempts import PROTOCOLS, Outcome, ask, profile, provider_client, run
+from tests.support.provider_attempts import PROTOCOLS, Outcome, ask, profile, provider_client, run
 
 SOON = 20.0
 

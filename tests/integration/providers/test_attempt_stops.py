@@ -14,7 +14,7 @@ from streaming.providers.scripted_http import Out, ScriptedRequest
 from streaming.providers.scripted_parts import Call, Part, Say, Think
 from streaming.providers.scripted_signal import Barrier
 from streaming.providers.types import Protocol
-from tests.integration.providers.attempts import PROTOCOLS, ask, profile, provider_client, run
+from tests.support.provider_attempts import PROTOCOLS, ask, profile, provider_client, run
 
 Stall = Literal["headers", "first_event", "text", "thinking", "arguments", "comments"]
 PHASES = {

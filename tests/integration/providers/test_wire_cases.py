@@ -24,7 +24,7 @@ from streaming.providers.types import (
     ThinkingItem,
     UserItem,
 )
-from tests.integration.providers.attempts import LOOKUP, PYTHON, Outcome, profile, provider_client, run
+from tests.support.provider_attempts import LOOKUP, PYTHON, Outcome, profile, provider_client, run
 from tests.support.request_checker import faults
 
 FILES = sorted((Path(__file__).parents[2] / "cases" / "wire").glob("*.json"))

@@ -1,19 +1,15 @@
-"""What the demo model answers, read from its own bytes; its program is run for real."""
+"""What the demo model answers, read from its own bytes."""
 
 from __future__ import annotations
 
 import ast
 import asyncio
 import json
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from streaming.providers.demo import DemoModel
-from streaming.providers.demo_code import program_for
 from streaming.providers.scripted_http import Out, ScriptedRequest
 
 TOOLS = [{"type": "function", "name": "python", "function": {"name": "python"}}]
@@ -130,19 +126,3 @@ def test_a_strange_request_gets_an_answer(body: bytes) -> None:
     out = Recorder()
     asyncio.run(DemoModel(0)(ScriptedRequest("POST", PATHS["responses"], {}, body), out))
     assert b"scripted" in b"".join(out.parts)
-
-
-@pytest.mark.parametrize(
-    "task", ["sum 3, 4.5 and -2", "", "no words 99999999999999", "quotes ' \" {x} \\d 😀 ''' \"\"\""]
-)
-def test_its_program_works_on_the_task(task: str, tmp_path: Path) -> None:
-    code = program_for(task).replace(
-        "from IPython.display import Image, display", "Image = lambda data: data[:4]; display = print"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=30
-    )
-    assert done.returncode == 0, done.stderr
-    assert "primes up to" in done.stdout
-    assert "PNG" in done.stdout
-    assert task in (tmp_path / "demo-note.md").read_text(encoding="utf-8")

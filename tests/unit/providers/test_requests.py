@@ -14,7 +14,6 @@ from streaming.providers.requests import build, secrets_of
 from streaming.providers.streamless import StreamMode
 from streaming.providers.types import (
     AssistantItem,
-    CallItem,
     ImagePart,
     Item,
     Profile,
@@ -25,39 +24,9 @@ from streaming.providers.types import (
     ToolSpec,
     UserItem,
 )
+from tests.support.provider_requests import PROTOCOLS, SCHEMA, call, good, request
 from tests.support.request_checker import faults
 from tests.unit.providers.test_history_steps import ITEMS
-
-PROTOCOLS: tuple[Protocol, ...] = ("responses", "chat_completions")
-SCHEMA = {"type": "object", "properties": {"code": {"type": "string"}}, "required": ["code"]}
-PYTHON = ToolSpec("python", "Runs code.", SCHEMA)
-
-
-def request(
-    protocol: Protocol,
-    items: list[Item],
-    *,
-    tools: tuple[ToolSpec, ...] = (PYTHON,),
-    mode: StreamMode | None = None,
-    base_url: str = "http://127.0.0.1/v1",
-    **profile: Any,
-) -> tuple[str, dict[str, str], Any]:
-    made = build(
-        StepRequest("Be brief.", items, tools),
-        Profile("p", base_url, protocol, "m", **profile),
-        mode or StreamMode(),
-    )
-    return made.url, made.headers, json.loads(made.body)
-
-
-def good(protocol: Protocol, items: list[Item], **options: Any) -> Any:
-    url, _, body = request(protocol, items, **options)
-    assert faults(url, body) == []
-    return body
-
-
-def call(tool_call_id: str, echo: dict[str, Any] | None = None) -> CallItem:
-    return CallItem(tool_call_id, "python", '{"code":"1"}', echo)
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
@@ -122,86 +91,12 @@ def test_without_tools_none_are_sent(protocol: Protocol) -> None:
     assert "tools" not in good(protocol, [UserItem("go")], tools=())
 
 
-def test_responses_streams_and_stores_nothing() -> None:
-    body = good("responses", [UserItem("go")], max_output_tokens=7)
-    assert (body["stream"], body["store"], body["max_output_tokens"]) == (True, False, 7)
-    assert body["include"] == ["reasoning.encrypted_content"]
-    assert body["instructions"] == "Be brief."
-
-
-def test_chat_streams_with_usage() -> None:
-    body = good("chat_completions", [UserItem("go")], max_output_tokens=7)
-    assert (body["stream"], body["stream_options"], body["max_tokens"]) == (True, {"include_usage": True}, 7)
-    assert body["messages"][0] == {"role": "system", "content": "Be brief."}
-    modern = good(
-        "chat_completions", [UserItem("go")], max_output_tokens=7, base_url="https://api.openai.com/v1"
-    )
-    assert modern["max_completion_tokens"] == 7
-
-
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_an_endpoint_that_does_not_stream_is_not_asked_to(protocol: Protocol) -> None:
     url, headers, body = request(protocol, [UserItem("go")], mode=StreamMode(stream=False))
     assert faults(url, body) == []
     assert body["stream"] is False
     assert headers["accept"] == "application/json"
-
-
-def test_a_reasoning_item_goes_back_unchanged_before_its_call() -> None:
-    echo = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "gAAAA"}
-    items: list[Item] = [UserItem("go"), ThinkingItem("hm", echo), call("a"), ResultItem("a", "r")]
-    body = good("responses", items)
-    assert body["input"][1] == echo
-    assert [item["type"] for item in body["input"][2:]] == ["function_call", "function_call_output"]
-
-
-def test_a_reasoning_item_that_only_the_server_could_know_stays_here() -> None:
-    echo = {"type": "reasoning", "id": "rs_1", "summary": []}
-    items: list[Item] = [UserItem("go"), ThinkingItem("hm", echo), AssistantItem("so", {"phase": "final"})]
-    body = good("responses", items)
-    assert [item["type"] for item in body["input"]] == ["message", "message"]
-    assert body["input"][1]["phase"] == "final"
-
-
-def test_each_output_stands_behind_its_call() -> None:
-    items: list[Item] = [UserItem("go"), call("a"), call("b"), ResultItem("b", "2"), ResultItem("a", "1")]
-    kinds = [(item["type"], item.get("call_id")) for item in good("responses", items)["input"][1:]]
-    both = ("function_call", "function_call_output")
-    assert kinds == [(kind, name) for name in ("a", "b") for kind in both]
-
-
-def test_reasoning_content_goes_back_with_calls() -> None:
-    items: list[Item] = [UserItem("go"), ThinkingItem("Use the tool."), call("a"), ResultItem("a", "r")]
-    assert good("chat_completions", items)["messages"][2]["reasoning_content"] == "Use the tool."
-
-
-def test_thinking_without_calls_does_not_go_back_in_chat() -> None:
-    items: list[Item] = [UserItem("go"), ThinkingItem("hm"), AssistantItem("so"), UserItem("and?")]
-    assert good("chat_completions", items)["messages"][2] == {"role": "assistant", "content": "so"}
-
-
-def test_what_chat_calls_and_messages_brought_goes_back_on_them() -> None:
-    details = {"reasoning_details": [{"type": "reasoning.encrypted", "data": "x"}]}
-    signature = {"extra_content": {"google": {"thought_signature": "c2ln"}}}
-    items: list[Item] = [
-        UserItem("go"),
-        ThinkingItem("hm", details),
-        call("a", signature),
-        ResultItem("a", "r"),
-    ]
-    message = good("chat_completions", items)["messages"][2]
-    assert message["reasoning_details"] == details["reasoning_details"]
-    assert "reasoning_content" not in message
-    assert message["tool_calls"][0]["extra_content"] == signature["extra_content"]
-
-
-def test_an_echo_never_replaces_what_is_ours() -> None:
-    liar = {"id": "x", "function": {"name": "evil"}, "role": "system", "content": "evil", "tool_calls": []}
-    items: list[Item] = [UserItem("go"), AssistantItem("so", liar), call("a", liar), ResultItem("a", "r")]
-    message = good("chat_completions", items)["messages"][2]
-    assert (message["role"], message["content"]) == ("assistant", "so")
-    assert message["tool_calls"][0]["function"]["name"] == "python"
-    assert message["tool_calls"][0]["id"] == "a"
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
