@@ -133,21 +133,22 @@ class SessionKernel:
         if stop.is_set():
             return None
         if self._kernel is None:
-            self._kernel = await self._acquired(stop)
+            await self._acquire(stop)
         return self._kernel
 
-    async def _acquired(self, stop: asyncio.Event) -> Kernel | None:
+    async def _acquire(self, stop: asyncio.Event) -> None:
         acquiring = asyncio.create_task(self._pool.acquire(self._workspace))
         stopping = asyncio.create_task(stop.wait())
         try:
             await asyncio.wait({acquiring, stopping}, return_when=asyncio.FIRST_COMPLETED)
-            if acquiring.done():
-                return acquiring.result()
-            return None
         finally:
             stopping.cancel()
-            if not acquiring.done():
+            if acquiring.done():
+                # Kept also when the caller is cancelled in this moment: it is ours to close.
+                self._kernel = acquiring.result()
+            else:
                 acquiring.cancel()
+                acquiring.add_done_callback(lambda task: task.cancelled() or task.exception())
 
 
 async def _stop_when(stop: asyncio.Event, execution: Execution) -> None:

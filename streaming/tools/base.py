@@ -13,7 +13,7 @@ from streaming.kernel.session_kernel import SessionKernel
 from streaming.kernel.values import ArtifactData, KernelState, Status
 from streaming.providers.types import ToolSpec
 
-__all__ = ["ArtifactData", "Tool", "ToolContext", "ToolResult", "error_result"]
+__all__ = ["ArtifactData", "SessionKernel", "Tool", "ToolContext", "ToolResult", "error_result"]
 
 ERROR_CHARS = 2_000
 

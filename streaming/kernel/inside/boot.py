@@ -24,6 +24,10 @@ from jupyter_client.jsonutil import json_default
 from traitlets.config import Config
 
 PR_SET_PDEATHSIG = 1
+PR_CAPBSET_DROP = 24
+# CAP_SYS_PTRACE, CAP_SYS_ADMIN, CAP_PERFMON: each of them opens `/proc/<pid>/environ` of any process.
+INSPECTING = (19, 21, 38)
+CAPABILITY_VERSION = 0x20080522
 # Of a message that is too long: what is kept of each text in it, and of each list.
 KEPT_CHARS = 64 * 1024
 KEPT_ITEMS = 64
@@ -35,6 +39,25 @@ def die_with_parent(expected_parent: int) -> None:
     # The server may have died before the line above; then nobody would tell us.
     if os.getppid() != expected_parent:
         os._exit(1)
+
+
+def give_up_inspection() -> None:
+    """Give up for good, if it is there, the right to look into processes that do not want it.
+
+    A server that runs as root, as in many containers, would otherwise be open to its kernels.
+    """
+    libc = ctypes.CDLL(None, use_errno=True)
+    header = (ctypes.c_uint32 * 2)(CAPABILITY_VERSION, 0)
+    sets = (ctypes.c_uint32 * 6)()
+    if libc.capget(header, sets) != 0:
+        return
+    for capability in INSPECTING:
+        libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0)
+        # Effective, permitted, inheritable: the first 32 of each, then the rest of each.
+        word, bit = divmod(capability, 32)
+        for index in range(3 * word, 3 * word + 3):
+            sets[index] &= ~(1 << bit)
+    libc.capset(header, sets)
 
 
 def bounded(pack: Callable[[Any], bytes], limit_bytes: int) -> Callable[[Any], bytes]:
@@ -122,6 +145,7 @@ def configuration(connection_file: str) -> Config:
 def main() -> None:
     connection_file, parent, message_bytes = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
     die_with_parent(parent)
+    give_up_inspection()
     streams.LIMITS.message_bytes = message_bytes
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     sys.argv = sys.argv[:1]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import stat
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,8 +15,9 @@ import pytest
 from streaming.kernel.pool import KernelPool
 from streaming.kernel.session_kernel import SessionKernel
 from tests.integration.kernel.conftest import LIMITS
-from tests.integration.kernel.support import kernel_pid, run
+from tests.integration.kernel.support import SECONDS, kernel_pid, run
 
+PROJECT = Path(__file__).parents[3]
 CANARY = "canary-6f1d0c"
 
 
@@ -74,6 +77,16 @@ async def test_no_secret_and_no_planted_file_reaches_a_kernel(planted: Path) -> 
     finally:
         await kernel.close()
         await pool.aclose()
+
+
+async def test_a_server_that_forbids_it_is_closed_to_its_kernels_and_their_children(tmp_path: Path) -> None:
+    server = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "tests.integration.kernel.guarded_host", str(tmp_path),
+        cwd=PROJECT, stdout=asyncio.subprocess.PIPE, env={**os.environ, "OPENAI_API_KEY": CANARY},
+    )  # fmt: skip
+    out, _ = await asyncio.wait_for(server.communicate(), SECONDS)
+    found = out.decode().split()
+    assert found == ["environ", "PermissionError", "mem", "PermissionError", "maps", "PermissionError", "1"]
 
 
 async def test_the_workspace_is_importable_behind_the_standard_library(tmp_path: Path) -> None:
