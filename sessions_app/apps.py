@@ -1,3 +1,7 @@
+"""The app as Django registers it."""
+
+from __future__ import annotations
+
 from django.apps import AppConfig
 
 

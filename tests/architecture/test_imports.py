@@ -58,7 +58,7 @@ IMPURE = ("asyncio", "channels", "django", "httpx", "jupyter_client", "socket", 
 
 # A foreign library's types stop at the seam that is named here.
 SEAMS: dict[str, tuple[str, ...]] = {
-    "httpx": ("streaming.providers.transport", "sessions_app.management.commands"),
+    "httpx": ("streaming.providers.transport", "sessions_app.terminal"),
     "jupyter_client": ("streaming.kernel",),
     "zmq": ("streaming.kernel",),
     "daphne": ("albedo_project",),
