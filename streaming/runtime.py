@@ -12,6 +12,7 @@ from streaming.actors.host import ActorHost, host_name
 from streaming.actors.services import Services
 from streaming.actors.session import SessionActor
 from streaming.kernel.pool import KernelPool
+from streaming.kernel.session_kernel import SessionKernel
 from streaming.limits import (
     ActorLimits,
     DeliveryLimits,
@@ -64,7 +65,7 @@ class Runtime:
             limits=self.limits,
             client=self._client,
             tools=ToolRegistry([PythonTool(self.limits.kernel)]),
-            kernels=self._kernels,
+            open_kernel=lambda workspace: SessionKernel(self._kernels, workspace),
             resolve_profile=self._resolve_profile,
             host=self.name,
         )

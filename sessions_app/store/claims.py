@@ -113,6 +113,13 @@ def orphans(limit: int) -> list[UUID]:
     return list(alone.order_by("activity_at").values_list("id", flat=True)[:limit])
 
 
+def waiting_at(host: str, limit: int) -> list[UUID]:
+    """Sessions of a host where an input waits: their actors may have missed that it came."""
+    waiting = Input.objects.filter(session_id=OuterRef("id"), state=Input.State.PENDING)
+    mine = Session.objects.filter(Exists(waiting), host=host)
+    return list(mine.order_by("activity_at").values_list("id", flat=True)[:limit])
+
+
 def free_all() -> int:
     """Let go of every lease, for the one process that knows to be alone with its database; how many."""
     return Session.objects.exclude(host="").update(lease_until=None, actor_channel="", host="")

@@ -74,7 +74,8 @@ class Calls:
                 name=new.name,
                 arguments_chars=len(new.arguments),
                 started_at=rfc3339(datetime.now(UTC)) or "",
-                arguments=new.arguments,
+                # Only where nothing was shown of it: reading 16 MiB again would hold everybody up.
+                arguments=None if turn.projection.tracks(new.call_id) else new.arguments,
             )
         )
         began = time.monotonic()

@@ -46,6 +46,8 @@ class Driver:
         self._run = Run(max_steps=turn.services.limits.actor.steps_per_run)
         self._reason: CancelReason = "user_stop"
         self._overdue = False
+        self._told_fallback = 0
+        self._profile_names: list[str] = []
         self._step: Step | None = None
         self._calls: Calls | None = None
 
@@ -102,6 +104,7 @@ class Driver:
         match action:
             case Ask():
                 self._advance("ask")
+                self._tell_fallback(action)
                 outcome = await step.ask(action)
                 if isinstance(outcome, AttemptFailed):
                     return self._run.failed(outcome)
@@ -126,6 +129,13 @@ class Driver:
             return Finish("failed", run_error("run_timeout", "The run took longer than it may.", False))
         return Finish("interrupted", shutdown_error() if self._reason == "shutdown" else None)
 
+    def _tell_fallback(self, ask: Ask) -> None:
+        if ask.fallback == self._told_fallback:
+            return
+        self._told_fallback = ask.fallback
+        text = f"The provider failed; the profile {self._profile_names[ask.fallback]!r} goes on."
+        self.turn.publisher.emit("note", {"code": "fallback_used", "text": text})
+
     def _on_overdue(self) -> None:
         self._overdue = True
         if self._calls is not None:
@@ -138,6 +148,7 @@ class Driver:
         chain = [await self.turn.services.resolve_profile(session.provider, session.model)]
         while (name := chain[-1].fallback) and name not in {profile.name for profile in chain}:
             chain.append(await self.turn.services.resolve_profile(name, ""))
+        self._profile_names = [profile.name for profile in chain]
         return chain
 
     async def _steer(self, conversation: Conversation) -> None:

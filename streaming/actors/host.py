@@ -11,6 +11,7 @@ import logging
 import os
 import secrets
 import socket
+import time
 from collections.abc import Callable
 from typing import Any
 from uuid import UUID
@@ -67,7 +68,7 @@ class ActorHost:
         """Start the session's actor here if nobody holds it; wake it if it is ours already."""
         actor = self._actors.get(session_id)
         if actor is not None:
-            actor.wake()
+            await actor.nudge()
             return
         if self.draining or session_id in self._claiming:
             return
@@ -108,13 +109,15 @@ class ActorHost:
             if self._actors.get(actor.session_id) is actor:
                 del self._actors[actor.session_id]
         if again and not self.draining:
-            # Its end is known here, so nobody has to wait for the lease: the next claim closes what it left.
             await self._take_over(actor)
 
     async def _take_over(self, actor: SessionActor) -> None:
+        """Its end is known here, so nobody has to wait for the lease: the next claim closes what it left."""
         try:
             await executor.write(claims.abandon, actor.fence)
-            await self.ensure(actor.session_id)
+            # One that fails at once would fail for ever: then the sweep's pace is fast enough.
+            if time.monotonic() - actor.claimed_at >= self._limits.sweep_seconds:
+                await self.ensure(actor.session_id)
         except (LeaseLost, DatabaseError):
             log.warning("session %s is left to the sweep", actor.session_id)
 
@@ -129,6 +132,7 @@ class ActorHost:
             await asyncio.sleep(self._limits.sweep_seconds)
             try:
                 waiting = await executor.read(claims.orphans, _SWEEP_BATCH)
+                waiting += await executor.read(claims.waiting_at, self.name, _SWEEP_BATCH)
             except DatabaseError as error:
                 log.warning("the sweep could not read: %s", type(error).__name__)
                 continue
@@ -146,7 +150,9 @@ class ActorHost:
         self.draining = True
         for loop in self._loops[:2]:
             loop.cancel()
-        await asyncio.gather(*(actor.drain() for actor in list(self._actors.values())))
+        drained = [asyncio.create_task(actor.drain()) for actor in list(self._actors.values())]
+        if drained:
+            await asyncio.wait(drained, timeout=2 * self._limits.drain_seconds)
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=self._limits.drain_seconds)
         await self.close()

@@ -18,6 +18,7 @@ from uuid import UUID
 from channels.consumer import AsyncConsumer, get_handler_name
 from channels.layers import get_channel_layer
 from channels.utils import await_many_dispatch
+from django.db import DatabaseError
 
 from sessions_app.live import live
 from sessions_app.render import render_usage
@@ -114,19 +115,23 @@ class SessionActor(AsyncConsumer):  # type: ignore[misc]
             return
         await handler(message)
 
-    def wake(self) -> None:
+    async def nudge(self) -> None:
+        """Look again at what waits: a message that said so may have been lost."""
+        try:
+            await self._mailbox.refresh()
+        except DatabaseError as error:
+            log.warning("session %s: inputs could not be read: %s", self.session_id, type(error).__name__)
         self._work.wake()
 
     async def actor_wake(self, message: dict[str, Any]) -> None:
-        await self._mailbox.refresh()
-        self._work.wake()
+        await self.nudge()
 
     async def actor_capture(self, message: dict[str, Any]) -> None:
         text = self.publisher.capture(message["after_generation"], message["after_seq"])
         await self._reply(message, text)
 
     async def actor_interrupt(self, message: dict[str, Any]) -> None:
-        await self._mailbox.refresh()
+        await self.nudge()
         self.interrupt(UUID(message["run_id"]))
 
     async def actor_watch(self, message: dict[str, Any]) -> None:

@@ -75,8 +75,7 @@ class Step:
         """Announce the retry, which voids what was shown, and wait. Raises RunInterrupted, LeaseLost."""
         turn = self._turn
         turn.publisher.void()
-        # The event itself clears what is shown; the view forgets it with it.
-        turn.projection.clear()
+        turn.publisher.progress(turn.projection.clear())
         retry = {
             "run_id": turn.run_id,
             "step": wait.step,

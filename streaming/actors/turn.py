@@ -11,8 +11,8 @@ from sessions_app.store.fence import Fence
 from streaming.actors.interrupts import InterruptScope
 from streaming.actors.publisher import Publisher
 from streaming.actors.services import Services
-from streaming.kernel.session_kernel import SessionKernel
 from streaming.progress.projection import Projection
+from streaming.tools.base import SessionKernel
 
 
 @dataclass(slots=True)

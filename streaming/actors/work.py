@@ -26,7 +26,6 @@ from streaming.actors.recorder import durable, shielded
 from streaming.actors.run import Finish
 from streaming.actors.services import Services
 from streaming.actors.turn import Turn
-from streaming.kernel.session_kernel import SessionKernel
 from streaming.progress.projection import Projection
 from streaming.providers.record import CancelReason
 
@@ -51,7 +50,7 @@ class Work:
         self._mailbox = mailbox
         self._services = services
         self._announce = announce
-        self._kernel = SessionKernel(services.kernels, Path(session.workspace))
+        self._kernel = services.open_kernel(Path(session.workspace))
         self.projection = Projection(services.limits.progress, services.tools.preview_keys)
         self._phase: Phase = "idle"
         self._run_id: UUID | None = None

@@ -121,6 +121,11 @@ class Projection:
         call.set_tool_call_id(tool_call_id, self._limits)
         return self._told(slot, appears=appears, immediate=True)
 
+    def tracks(self, call_id: str) -> bool:
+        """Whether the call's arguments were followed as they came, so that its preview is there."""
+        prefix, _, slot = call_id.rpartition("-")
+        return prefix == self._prefix and int(slot) in self._calls
+
     def set_tool_call_id(self, call_id: str, tool_call_id: str | None) -> list[Change]:
         """The id to show from now on, where the provider's own would not be distinct."""
         slot = self._slot_of(call_id)

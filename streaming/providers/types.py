@@ -72,7 +72,7 @@ class UserItem:
 
 @dataclass(frozen=True, slots=True)
 class ThinkingItem:
-    """`echo` is the protocol's own form (a Responses reasoning item, `reasoning_details`), sent back as it came."""
+    """`echo` is the protocol's own form (a reasoning item, `reasoning_details`), sent back as it came."""
 
     text: str
     echo: Mapping[str, Any] | None = None

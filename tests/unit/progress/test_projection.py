@@ -201,3 +201,14 @@ def test_128_kib_in_64_byte_fragments_end_exact() -> None:
     assert preview_of(made) == {"offset_scalars": len(code) - 512, "text": code[-512:]}
     assert made.snapshot()[0]["arguments_chars"] == len(raw)
     assert made.text_bytes() == len(code[-512:].encode())
+
+
+def test_it_knows_which_calls_it_followed() -> None:
+    shown = projection()
+    shown.begin("a")
+    shown.apply(CallOpened(3), STARTED)
+    assert shown.tracks("a-3")
+    assert not shown.tracks("a-4")
+    assert not shown.tracks("b-3")
+    shown.clear()
+    assert not shown.tracks("a-3")
