@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import resource
 import signal
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -27,6 +28,7 @@ reactor: Any = _reactor
 logger = logging.getLogger(__name__)
 
 RESTARTING = 1012
+FILES = 16_384
 OnStarted = Callable[[int], Awaitable[None]]
 OnShutdown = Callable[[], Awaitable[None]]
 
@@ -160,6 +162,14 @@ def _silence(event: Any) -> None:
     """Twisted's own log repeats what daphne and autobahn say, and names clients' addresses."""
 
 
+def _raise_file_limit() -> None:
+    """Every connection is a file; the usual soft limit of 1,024 is for programs that use `select`."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = FILES if hard == resource.RLIM_INFINITY else min(FILES, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
 def run_server(
     application: Any,
     host: str,
@@ -175,6 +185,7 @@ def run_server(
     `on_shutdown()` is awaited (it bounds itself) while open connections are answered, then sockets get 1012.
     Raises what `on_started`, `on_shutdown` or listening raised.
     """
+    _raise_file_limit()
     observers: Any = [_silence]
     globalLogBeginner.beginLoggingTo(observers, redirectStandardIO=False, discardBuffer=True)
     process = _Process(AlbedoServer(application, limits or ServerLimits()), on_started, on_shutdown)

@@ -57,6 +57,11 @@ class GatedProtocol(WebSocketProtocol):  # type: ignore[misc]
         if self._messages <= MESSAGES_KEPT:
             super().onMessage(payload, isBinary)
 
+    def onClose(self, wasClean: bool, code: int | None, reason: str | None) -> None:
+        # A handshake that failed before the application was asked has nobody to tell.
+        if hasattr(self, "server"):
+            super().onClose(wasClean, code, reason)
+
     def handle_reply(self, message: dict[str, Any]) -> None:
         if message["type"] == f"{DENIAL}.start":
             self._denial = message

@@ -1,13 +1,10 @@
-"""Who may have a stream: checked before it begins, and again while it is open."""
+"""Who may have a stream, checked before it begins: host, origin, credentials."""
 
 from __future__ import annotations
 
-import asyncio
-import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import urlsplit
-from uuid import UUID
 
 from django.conf import settings
 from django.contrib.auth.models import User
@@ -15,13 +12,8 @@ from django.db import DatabaseError
 from django.http.request import split_domain_port, validate_host
 
 from sessions_app import access
-from sessions_app.models import Session
 from sessions_app.problems import Unavailable
-from sessions_app.store.executor import read
-from streaming.delivery.codes import Close, Ended
 from streaming.delivery.refusals import Scope, foreign_origin, not_authenticated, wrong_host
-
-logger = logging.getLogger(__name__)
 
 DEFAULT_PORTS = {"http": 80, "https": 443}
 
@@ -61,30 +53,6 @@ async def admit(scope: Scope) -> Guest:
     if identity is None:
         raise not_authenticated()
     return Guest(identity.user, credentials)
-
-
-async def watch(guest: Guest, session_id: UUID | None, seconds: float) -> None:
-    """Ends only by raising Ended: the client's login, or its session, is no more."""
-    while True:
-        await asyncio.sleep(seconds)
-        try:
-            await _look_again(guest, session_id)
-        except DatabaseError:
-            # While it is away nobody can be shut out there either; streams outlast it.
-            logger.warning("Open streams could not be checked")
-
-
-async def _look_again(guest: Guest, session_id: UUID | None) -> None:
-    identity = await access.identify(guest.credentials)
-    if identity is None or identity.user.is_staff != guest.user.is_staff:
-        raise Ended(Close.UNAUTHENTICATED)
-    if session_id is not None and not await read(_still_theirs, identity.user, session_id):
-        raise Ended(Close.UNKNOWN_SESSION)
-
-
-def _still_theirs(user: User, session_id: UUID) -> bool:
-    rows = Session.objects.filter(id=session_id)
-    return rows.exists() if user.is_staff else rows.filter(owner_id=user.pk).exists()
 
 
 def _origin_is_ours(scope: Scope) -> bool:

@@ -5,17 +5,19 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, fields
 from typing import Any
+from uuid import UUID
 from weakref import WeakKeyDictionary
 
 from channels.layers import channel_layers
 from django.conf import settings
 
+from sessions_app.live import Cursor
+from sessions_app.snapshots import attach_page
 from streaming.delivery.calls import Calls
 from streaming.delivery.hub import Hub
+from streaming.delivery.pages import Pages
+from streaming.delivery.rechecks import Rechecks
 from streaming.limits import DeliveryLimits
-
-# How often an open stream asks whether its client may still have it; within 5 s it must be over.
-RECHECK_SECONDS = 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +26,8 @@ class Delivery:
 
     calls: Calls
     hub: Hub
+    pages: Pages
+    rechecks: Rechecks
     broadcast: Any
     limits: DeliveryLimits
 
@@ -39,7 +43,9 @@ def current() -> Delivery:
         limits = _limits()
         calls = Calls(channel_layers["default"])
         broadcast = channel_layers["broadcast"]
-        found = _by_loop[loop] = Delivery(calls, Hub(broadcast, calls, limits), broadcast, limits)
+        found = _by_loop[loop] = Delivery(
+            calls, Hub(broadcast, calls, limits), Pages(_fetch), Rechecks(), broadcast, limits
+        )
     return found
 
 
@@ -49,6 +55,10 @@ async def close() -> None:
     if found is not None:
         await found.hub.close()
         await found.calls.close()
+
+
+async def _fetch(session_id: UUID, cursor: Cursor | None, tail: int) -> dict[str, Any]:
+    return await attach_page(session_id, cursor, tail=tail)
 
 
 def _limits() -> DeliveryLimits:

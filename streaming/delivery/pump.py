@@ -9,18 +9,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any
 
 from sessions_app.live import Cursor
 from streaming.delivery.codes import Close, Ended
 from streaming.delivery.mirror import Next
+from streaming.delivery.pages import Page
 from streaming.delivery.watch import Subscription
 from streaming.feed.batch import Batch, keepalive
-from streaming.feed.events import encode
 from streaming.limits import DeliveryLimits
 
-Page = dict[str, Any]
-# The envelope after a cursor; None where no actor answered in time. Raises Ended where there is no session.
+# The page after a cursor; None where no actor answered in time. Raises Ended where there is no session.
 Attach = Callable[[Cursor | None], Awaitable[Page | None]]
 # Paging brought nothing though something should be there: the news is on its way.
 NO_PROGRESS_SECONDS = 0.2
@@ -81,23 +79,19 @@ class Pump:
         if page is None:
             await self._stay_alive(cursor)
             await self._subscription.wait(self._limits.heal_seconds)
-        elif _brings_nothing(page, cursor):
+        elif page.is_empty and page.cursor == cursor:
             await self._subscription.wait(NO_PROGRESS_SECONDS)
         else:
             await self._send_page(page)
 
     async def _send_page(self, page: Page) -> None:
         """The page, and those behind it while it says that there are more."""
-        while True:
-            cursor = Cursor(page["generation"], page["cursor"])
-            self._subscription.learn(cursor.generation, page["attach"]["newest"])
-            await self._deliver(Delivery(cursor, encode(page)))
-            if not page["more"]:
-                return
-            following = await self._attach(cursor)
-            if following is None:
-                return
+        following: Page | None = page
+        while following is not None:
             page = following
+            self._subscription.learn(page.cursor.generation, page.newest)
+            await self._deliver(Delivery(page.cursor, page.text))
+            following = await self._attach(page.cursor) if page.more else None
 
     async def _stay_alive(self, cursor: Cursor) -> None:
         await self._deliver(Delivery(cursor, keepalive(cursor.generation, cursor.sequence)))
@@ -109,7 +103,3 @@ class Pump:
         except TimeoutError as error:
             raise Ended(Close.TOO_SLOW) from error
         self._cursor = delivery.cursor
-
-
-def _brings_nothing(page: Page, cursor: Cursor) -> bool:
-    return not page["events"] and (page["generation"], page["cursor"]) == (cursor.generation, cursor.sequence)

@@ -12,50 +12,63 @@ from django.db import DatabaseError
 
 from sessions_app.live import Cursor
 from sessions_app.problems import NotFound, Unavailable
-from sessions_app.snapshots import attach_page
-from streaming.delivery import guard, process
+from streaming.delivery import process
 from streaming.delivery.codes import Close, Ended
 from streaming.delivery.guard import Guest
+from streaming.delivery.pages import Page
 from streaming.delivery.pump import Pump, Send
 from streaming.delivery.query import Query
+from streaming.delivery.watch import Subscription
 
-Ending = Coroutine[Any, Any, None]
+Departure = Callable[[], Awaitable[Close | None]]
+
+
+class Departed(Exception):
+    """The client is gone: nobody is left to tell."""
 
 
 @asynccontextmanager
 async def opened(session_id: UUID, query: Query, send: Send) -> AsyncIterator[Pump | None]:
     """A pump whose first page is captured, None where no actor answered. Joins before it captures."""
+    delivery = process.current()
 
-    async def attach(cursor: Cursor | None) -> dict[str, Any] | None:
+    async def attach(cursor: Cursor | None) -> Page | None:
         try:
-            return await attach_page(session_id, cursor, tail=query.tail)
+            return await delivery.pages.get(session_id, cursor, query.tail)
         except (Unavailable, DatabaseError):
             return None
         except NotFound as error:
             raise Ended(Close.UNKNOWN_SESSION) from error
 
-    delivery = process.current()
-    subscription = await delivery.hub.subscribe(session_id)
-    try:
+    async with _subscribed(session_id) as subscription:
+        if subscription is None:
+            yield None
+            return
         pump = Pump(subscription, attach, send, delivery.limits)
         yield pump if await pump.begin(query.cursor) else None
+
+
+@asynccontextmanager
+async def _subscribed(session_id: UUID) -> AsyncIterator[Subscription | None]:
+    delivery = process.current()
+    try:
+        async with asyncio.timeout(delivery.limits.capture_seconds):
+            subscription = await delivery.hub.subscribe(session_id)
+    except TimeoutError:
+        yield None
+        return
+    try:
+        yield subscription
     finally:
         subscription.close()
 
 
 async def until_ended(
-    work: Ending, guest: Guest, session_id: UUID | None, departure: Callable[[], Awaitable[Close | None]]
+    work: Coroutine[Any, Any, None], guest: Guest, session_id: UUID | None, departure: Departure
 ) -> Close | None:
     """Run `work` until it, the guard, the process or the client ends it: why, None where the client left."""
-    tasks = [
-        asyncio.ensure_future(part)
-        for part in (
-            work,
-            guard.watch(guest, session_id, process.RECHECK_SECONDS),
-            _process_ends(),
-            _departs(departure),
-        )
-    ]
+    watching = process.current().rechecks.watch(guest, session_id)
+    tasks = [asyncio.create_task(part) for part in (work, watching, _process_ends(), _departs(departure))]
     try:
         done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         return _reason(done)
@@ -65,28 +78,24 @@ async def until_ended(
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-class Departed(Exception):
-    """The client is gone: nobody is left to tell."""
-
-
 async def _process_ends() -> None:
     await process.current().hub.closing.wait()
     raise Ended(Close.RESTARTING)
 
 
-async def _departs(departure: Callable[[], Awaitable[Close | None]]) -> None:
+async def _departs(departure: Departure) -> None:
     code = await departure()
     raise Departed if code is None else Ended(code)
 
 
 def _reason(done: set[asyncio.Task[None]]) -> Close | None:
-    errors = [task.exception() for task in done]
+    """A client that left needs no code; else a code; else the fault is raised."""
+    errors = [error for task in done if (error := task.exception()) is not None]
     if any(isinstance(error, Departed) for error in errors):
         return None
     for error in errors:
         if isinstance(error, Ended):
             return error.code
-    for error in errors:
-        if error is not None:
-            raise error
+    if errors:
+        raise errors[0]
     return None

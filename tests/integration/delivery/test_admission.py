@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+from typing import Any
 
 import pytest
 from websockets.exceptions import InvalidStatus
@@ -19,10 +20,10 @@ def path(served: Served, address: str) -> str:
     return "/ws/sessions" if address == "list" else f"/ws/sessions/{served.session()}"
 
 
-async def refused(served: Served, address: str, headers: dict[str, str], **options: object) -> int:
+async def refused(served: Served, address: str, headers: dict[str, str], **options: Any) -> int:
     """The status of a handshake that must not succeed."""
     with pytest.raises(InvalidStatus) as answer:
-        async with served.connect(address, headers, **options):  # type: ignore[arg-type]
+        async with served.connect(address, headers, **options):
             pass
     response = answer.value.response
     if response.body:

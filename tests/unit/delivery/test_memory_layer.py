@@ -55,9 +55,12 @@ async def test_cleaning_happens_at_most_once_a_second(monkeypatch: pytest.Monkey
     clock, cleaned = Clock(), []
     layer = MemoryChannelLayer(clock=clock)
     original = layer._clean_channel
-    monkeypatch.setattr(
-        layer, "_clean_channel", lambda name, now: (cleaned.append(name), original(name, now))
-    )
+
+    def counted(name: str, now: float) -> None:
+        cleaned.append(name)
+        original(name, now)
+
+    monkeypatch.setattr(layer, "_clean_channel", counted)
     await layer.send("one", {"type": "a"})
     clock.now += memory_layer.CLEAN_SECONDS
     for _ in range(50):

@@ -15,6 +15,7 @@ from sessions_app.live import Cursor
 from streaming.delivery.codes import Close, Ended
 from streaming.delivery.hub import Hub
 from streaming.delivery.memory_layer import MemoryChannelLayer
+from streaming.delivery.pages import Page, encoded
 from streaming.delivery.pump import Delivery, Pump
 from tests.unit.delivery.actor import AddressBook, FakeActor, note
 from tests.unit.delivery.facts import until
@@ -59,7 +60,7 @@ class Client:
 def attach_to(house: House) -> Any:
     """What `attach_page` does, without a database: ask the actor, put a snapshot behind a reset."""
 
-    async def attach(cursor: Cursor | None) -> dict[str, Any] | None:
+    async def attach(cursor: Cursor | None) -> Page | None:
         actor = house.calls.actors.get(house.session_id)
         if actor is None:
             return None
@@ -76,7 +77,7 @@ def attach_to(house: House) -> Any:
         if reply["live"] is not None:
             page["events"] = [{"type": "reset", "data": {"reason": reply["reason"]}}]
             page["snapshot"] = reply["live"]
-        return page
+        return encoded(page)
 
     return attach
 

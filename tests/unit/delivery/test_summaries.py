@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+from django.contrib.auth.models import User
+
+from streaming.delivery import summaries
+from streaming.delivery.memory_layer import MemoryChannelLayer
+from streaming.delivery.summaries import Changes, group_of, listening
+from streaming.feed.events import encode
+
+
+def change(session: str, kind: str = "invalidate") -> dict[str, Any]:
+    return {"type": kind, "session_id": session}
+
+
+async def told(changes: Changes, seconds: float = 0.0) -> list[dict[str, Any]]:
+    events: list[dict[str, Any]] = orjson.loads(await changes.next(seconds))["events"]
+    return events
+
+
+async def test_repeats_are_merged_and_told_once() -> None:
+    changes = Changes()
+    for _ in range(5):
+        changes.add(change("a"))
+    changes.add(change("a", "activity"))
+    assert await told(changes) == [change("a"), change("a", "activity")]
+    assert await told(changes) == []
+
+
+async def test_too_many_are_dropped_and_the_loss_is_told() -> None:
+    changes = Changes()
+    for number in range(summaries.PENDING_MOST + 1):
+        changes.add(change(str(number)))
+    changes.add(change("last"))
+    assert await told(changes) == [{"type": "overflow"}, change("last")]
+    assert await told(changes) == []
+
+
+async def test_a_listener_hears_its_own_group_alone() -> None:
+    layer = MemoryChannelLayer()
+    owner, other, staff = User(id=1), User(id=2), User(id=3, is_staff=True)
+    async with (
+        listening(layer, owner) as own,
+        listening(layer, other) as others,
+        listening(layer, staff) as all_,
+    ):
+        text = encode({"events": [change("a")]})
+        for group in ("user.1", "staff"):
+            await layer.group_send(group, {"type": "session.summary", "text": text})
+        assert await told(own, 5.0) == [change("a")]
+        assert await told(all_, 5.0) == [change("a")]
+        assert await told(others) == []
+    assert layer.groups == {}
+
+
+def test_staff_hear_of_all_once() -> None:
+    assert group_of(User(id=3, is_staff=True)) == "staff"
+    assert group_of(User(id=4)) == "user.4"
