@@ -6,6 +6,7 @@ import dataclasses
 from typing import TypeVar
 
 from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
 
 from sessions_app.store import claims, executor, profiles
 from streaming.actors.host import ActorHost, host_name
@@ -26,7 +27,7 @@ from streaming.providers.client import ProviderClient
 from streaming.providers.demo import demo_script
 from streaming.providers.scripted import ScriptedProvider
 from streaming.providers.types import Profile
-from streaming.tools.python import PythonTool
+from streaming.tools.declared import BadDeclaration, declared
 from streaming.tools.registry import ToolRegistry
 
 Group = TypeVar("Group")
@@ -50,6 +51,14 @@ def _group(name: str, kind: type[Group]) -> Group:
     return kind(**{field.name: settings.ALBEDO[f"{name}_{field.name}"] for field in fields})
 
 
+def _tools(limits: Limits) -> ToolRegistry:
+    """Those of `settings.TOOLS`. Raises ImproperlyConfigured."""
+    try:
+        return ToolRegistry(declared(settings.TOOLS, limits))
+    except (BadDeclaration, ValueError) as error:
+        raise ImproperlyConfigured(f"The environment variable ALBEDO_TOOLS: {error}.") from error
+
+
 class Runtime:
     """What a process that runs actors holds. `start` and `drain` belong to one event loop."""
 
@@ -60,11 +69,11 @@ class Runtime:
         self._kernels = KernelPool(
             self.limits.kernel, settings.ENVIRONMENT, extra_names=settings.KERNEL_ENVIRONMENT_NAMES
         )
-        self._demo = ScriptedProvider(demo_script)
+        self._demo = ScriptedProvider(demo_script, keep=0)
         self._services = Services(
             limits=self.limits,
             client=self._client,
-            tools=ToolRegistry([PythonTool(self.limits.kernel)]),
+            tools=_tools(self.limits),
             open_kernel=lambda workspace: SessionKernel(self._kernels, workspace),
             resolve_profile=self._resolve_profile,
             host=self.name,

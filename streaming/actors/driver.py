@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable
 
 from sessions_app.render import render_entry
@@ -84,7 +85,8 @@ class Driver:
         deadline = loop.call_later(profiles[0].run_timeout, self._on_overdue)
         try:
             conversation = await Conversation.load(self.turn.session.id)
-            self._step = Step(self.turn, profiles, conversation, loop.time() + profiles[0].run_timeout)
+            run_deadline = time.monotonic() + profiles[0].run_timeout
+            self._step = Step(self.turn, profiles, conversation, run_deadline)
             self._calls = Calls(self.turn, conversation)
             return await self._follow(self._step, self._calls, conversation)
         finally:
@@ -94,6 +96,8 @@ class Driver:
         action: Action = self._run.begin()
         while not isinstance(action, Finish):
             try:
+                if self._overdue:
+                    return self._stopped()
                 self.turn.scope.check()
                 action = await self._perform(action, step, calls, conversation)
             except RunInterrupted:
@@ -140,7 +144,8 @@ class Driver:
         self._overdue = True
         if self._calls is not None:
             self._calls.interrupt()
-        self.turn.scope.interrupt()
+        if self._step is not None:
+            self._step.end_wait()
 
     async def _profiles(self) -> list[Profile]:
         """The session's profile and its fallbacks, each once."""

@@ -22,7 +22,7 @@ from streaming.providers.types import Profile, StepRequest, StepResponse
 
 
 class Step:
-    """Asks for one step after another of a run. `run_deadline` is a time of the loop's clock."""
+    """Asks for one step after another of a run. `run_deadline` is a reading of `time.monotonic`."""
 
     def __init__(
         self, turn: Turn, profiles: list[Profile], conversation: Conversation, run_deadline: float
@@ -32,6 +32,8 @@ class Step:
         self._conversation = conversation
         self._run_deadline = run_deadline
         self._attempt: Attempt | None = None
+        self._asking = False
+        self._overdue = False
         self._message_id = new_id()
         self._shown = {"text": 0, "thinking": 0}
         self._profile_attempt = 0
@@ -41,6 +43,12 @@ class Step:
     def message_id(self) -> UUID:
         """Of the message that the newest attempt shows."""
         return self._message_id
+
+    def end_wait(self) -> None:
+        """The run is over its deadline. An attempt under way minds that itself, a wait does not."""
+        self._overdue = True
+        if not self._asking:
+            self._turn.scope.interrupt()
 
     def cancel(self, reason: CancelReason) -> None:
         """Note the stop in the attempt's record before its task feels it."""
@@ -60,14 +68,16 @@ class Step:
             attempt=ask.attempt,
             run_deadline=self._run_deadline,
         )
+        self._asking = True
         try:
             return await self._listen(attempt, ask)
         except ProviderError as error:
             return self._judge(error, profile, ask)
         except RunInterrupted:
-            turn.provider_closed_at = datetime.now(UTC)
+            turn.provider_closed_at = _closed_at(attempt)
             raise
         finally:
+            self._asking = False
             self._attempt = attempt
             await recorder.save(turn.fence, attempt.record)
 
@@ -94,7 +104,7 @@ class Step:
             async with turn.scope:
                 await asyncio.sleep(wait.delay_seconds)
         finally:
-            record.ended()
+            record.ended(run_deadline=self._overdue)
             await recorder.save(turn.fence, record)
             self._attempt = None
 
@@ -157,3 +167,9 @@ class Step:
                 return AttemptFailed(error.code, error.detail, error.retryable, seconds)
             case GiveUp():
                 return AttemptFailed(error.code, error.detail, error.retryable, None, has_fallback=more)
+
+
+def _closed_at(attempt: Attempt) -> datetime | None:
+    """When the provider's transport was closed; None where closing failed, which proves nothing."""
+    responses = attempt.record.wire_responses
+    return responses[-1].closed_at if responses else datetime.now(UTC)

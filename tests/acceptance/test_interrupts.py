@@ -209,3 +209,29 @@ def test_a_busy_session_refuses_where_it_is_asked_to(model: MakeModel) -> None:
         held.release.set()
         follower.until_answered(first["id"])
     assert len(session.history()) == 2
+
+
+@pytest.mark.parametrize("where", ["provider", "tool", "retry wait"])
+@pytest.mark.parametrize("protocol", ["responses"])
+def test_a_run_over_its_deadline_fails_wherever_it_is(model: MakeModel, where: str) -> None:
+    never = Barrier()
+
+    async def provider(request: ScriptedRequest, out: Out) -> None:
+        await RawModel(out, request.protocol).begin()
+        await out.pause(never)
+
+    async def refuse(request: ScriptedRequest, out: Out) -> None:
+        await out.json(429, {"error": {"message": "slow down"}}, {"Retry-After": "100"})
+
+    tool = Reply(Call("python", {"code": "import time\ntime.sleep(1000)"}))
+    script = {"provider": provider, "tool": tool, "retry wait": refuse}[where]
+    session = model(script, Reply(Say("next")), run_timeout=3).session
+    session.answer("try")
+    (run,) = session.get("/runs")["items"]
+    assert (run["state"], run["error"]["code"]) == ("failed", "run_timeout")
+    assert run["interrupt"] is None
+    (attempt,) = session.get("/attempts")["items"]
+    expected = ("completed", None) if where == "tool" else ("cancelled", "run")
+    assert (attempt["outcome"], attempt["timeout_scope"]) == expected
+    session.answer("and again")
+    assert session.history()[-1]["kind"] == "assistant"

@@ -17,6 +17,7 @@ from albedo_project.server import run_server
 from albedo_project.serving.limits import server_limits
 from sessions_app.console.login_links import make_login_link
 from sessions_app.store import executor
+from streaming.kernel.hardening import forbid_inspection
 from streaming.runtime import Runtime
 
 
@@ -29,6 +30,8 @@ class Command(BaseCommand):
         parser.add_argument("--data-dir", help="database, workspaces and secrets (default: DATA_DIR)")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        # Kernels run as the same user: what they could read of this process, a model could.
+        forbid_inspection()
         instance = Instance(settings.DATA_DIR)
         call_command("migrate", interactive=False, verbosity=0)
         operator, token = ensure_operator(settings.SECRETS_DIR)
