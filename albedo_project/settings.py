@@ -22,6 +22,7 @@ ALBEDO = read_tunables(env)
 INSPECT = env.flag("ALBEDO_INSPECT")
 METRICS_TOKEN = env.text("ALBEDO_METRICS_TOKEN")
 LIVE_BACKEND = "streaming.delivery.port.ChannelLive"
+TOOLS = env.items("ALBEDO_TOOLS", ("streaming.tools.python.PythonTool",))
 # What a kernel may inherit from is this process's environment, through an allow-list and these names.
 ENVIRONMENT: Mapping[str, str] = os.environ
 KERNEL_ENVIRONMENT_NAMES = env.items("ALBEDO_KERNEL_ENVIRONMENT")

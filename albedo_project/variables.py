@@ -51,6 +51,12 @@ VARIABLES: tuple[Variable, ...] = (
     Variable("ALBEDO_BIND_HOST", "text", "127.0.0.1", "Set by `serve --host`; joins ALLOWED_HOSTS."),
     Variable("ALBEDO_INSPECT", "flag", "0", "Opens /api/inspect to staff; meant for tests and measuring."),
     Variable(
+        "ALBEDO_TOOLS",
+        "list",
+        "streaming.tools.python.PythonTool",
+        "Tools that the model is offered, by dotted path (tools.md).",
+    ),
+    Variable(
         "ALBEDO_KERNEL_ENVIRONMENT",
         "list",
         "none",

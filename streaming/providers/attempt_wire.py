@@ -130,7 +130,8 @@ class AttemptWire:
         return self._response
 
     def _start(self, exchange: Exchange, response: WireResponse) -> None:
-        limits = {tool.name: tool.max_argument_chars for tool in self._request.tools}
+        default = self._shared.limits.default_argument_chars
+        limits = {tool.name: tool.max_argument_chars or default for tool in self._request.tools}
         self._tap = Tap(self._shared.limits, limits, response)
         widest = self._tap.decoder_limit()
         self._decoder = make_decoder(

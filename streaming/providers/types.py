@@ -48,13 +48,17 @@ class Profile:
 
 @dataclass(frozen=True, slots=True)
 class ToolSpec:
-    """A tool as it is declared to the model. `strict` None means: not sent at all."""
+    """A tool as it is declared to the model. `strict` None means: not sent at all.
+
+    `max_argument_chars` None is the server's bound for all tools that declare none. What is written of
+    `preview_argument` is shown while the model still writes.
+    """
 
     name: str
     description: str
     parameters: Mapping[str, Any]
     strict: bool | None = None
-    max_argument_chars: int = 16_384
+    max_argument_chars: int | None = None
     preview_argument: str | None = None
 
 

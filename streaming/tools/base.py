@@ -10,12 +10,23 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from streaming.kernel.session_kernel import SessionKernel
+from streaming.kernel.text import clean, cut_middle
 from streaming.kernel.values import ArtifactData, KernelState, Status
+from streaming.limits import KernelLimits
 from streaming.providers.types import ToolSpec
 
-__all__ = ["ArtifactData", "SessionKernel", "Tool", "ToolContext", "ToolResult", "error_result"]
+__all__ = [
+    "ArtifactData",
+    "SessionKernel",
+    "Tool",
+    "ToolContext",
+    "ToolResult",
+    "error_result",
+    "text_result",
+]
 
 ERROR_CHARS = 2_000
+KERNEL_LIMITS = KernelLimits()
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,3 +75,10 @@ def error_result(message: str) -> ToolResult:
     """An error in words, for the model: at most `ERROR_CHARS` of them."""
     text = message if len(message) <= ERROR_CHARS else message[:ERROR_CHARS] + " ..."
     return ToolResult("error", f"error: {text}")
+
+
+def text_result(text: str, status: Status = "ok", *, limits: KernelLimits = KERNEL_LIMITS) -> ToolResult:
+    """What the model gets of `text`, bounded as the output of code is; history keeps what is cut from it."""
+    kept = cut_middle(clean(text), limits.history_output_bytes)
+    shown = cut_middle(kept, limits.model_output_bytes)
+    return ToolResult(status, shown, output=kept if shown is not kept else None)

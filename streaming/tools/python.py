@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, Self
 
 from streaming.kernel.errors import KernelStartFailed
 from streaming.kernel.values import Display, ErrorReport, Outcome, Output
-from streaming.limits import KernelLimits, WireLimits
+from streaming.limits import KernelLimits, Limits, WireLimits
 from streaming.providers.types import ToolSpec
 from streaming.tools.base import ToolContext, ToolResult
 
@@ -36,6 +36,10 @@ class PythonTool:
             max_argument_chars=max_argument_chars,
             preview_argument="code",
         )
+
+    @classmethod
+    def from_limits(cls, limits: Limits) -> Self:
+        return cls(limits.kernel, limits.wire.python_argument_chars)
 
     async def call(self, context: ToolContext, arguments: dict[str, Any]) -> ToolResult:
         try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -34,12 +33,12 @@ class ToolRefusal:
 
 
 class ToolRegistry:
-    """Tools by name, in the order given. A dotted path names a Tool or something that makes one."""
+    """Tools by name, in the order given. Raises ValueError where two have the same name."""
 
-    def __init__(self, tools: Iterable[Tool | str]) -> None:
-        loaded = [_load(tool) if isinstance(tool, str) else tool for tool in tools]
-        self._tools = {tool.spec.name: tool for tool in loaded}
-        if len(self._tools) != len(loaded):
+    def __init__(self, tools: Iterable[Tool]) -> None:
+        given = list(tools)
+        self._tools = {tool.spec.name: tool for tool in given}
+        if len(self._tools) != len(given):
             raise ValueError("two tools have the same name")
 
     @property
@@ -86,10 +85,3 @@ class ToolRegistry:
             known = ", ".join(self._tools) or "none"
             raise BadArguments(f"there is no tool named {name[:NAME_CHARS]!r}; the tools are: {known}")
         return tool
-
-
-def _load(path: str) -> Tool:
-    module, _, attribute = path.rpartition(".")
-    found = getattr(importlib.import_module(module), attribute)
-    tool: Tool = found() if isinstance(found, type) or not hasattr(found, "spec") else found
-    return tool

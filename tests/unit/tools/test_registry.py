@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from streaming.tools.python import PythonTool
 from streaming.tools.registry import ParsedArguments, ToolRefusal, ToolRegistry
 from tests.unit.tools.support import READY, Echo, context_of
 
@@ -22,11 +23,11 @@ def accepted(outcome: ParsedArguments | ToolRefusal) -> ParsedArguments:
     return outcome
 
 
-def test_tools_are_found_by_object_or_by_path_and_keep_their_order() -> None:
-    registry = ToolRegistry([Echo(), "streaming.tools.python.PythonTool"])
+def test_tools_keep_their_order_and_are_found_by_name() -> None:
+    registry = ToolRegistry([READY, PythonTool()])
     assert [spec.name for spec in registry.specs] == ["echo", "python"]
     assert registry.spec("none") is None
-    assert ToolRegistry(["tests.unit.tools.support.READY"]).spec("echo") is READY.spec
+    assert registry.spec("echo") is READY.spec
 
 
 def test_two_tools_of_one_name_are_a_mistake() -> None:
