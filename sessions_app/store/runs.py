@@ -29,13 +29,18 @@ class Taken:
 
 @dataclass(frozen=True, slots=True)
 class RunEnd:
-    """How a run ends; the times are those of a proved stop, None where nothing of that kind was open."""
+    """How a run ends; the times are those of a proved stop, None where nothing of that kind was open.
+
+    `provider` and `model` are those that answered; empty leaves what the session asked for.
+    """
 
     state: str
     error: dict[str, Any] | None = None
     provider_closed_at: datetime | None = None
     tool_interrupted_at: datetime | None = None
     kernel: str = ""
+    provider: str = ""
+    model: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +107,8 @@ def end_run(session: Session, run_id: UUID, end: RunEnd, *, running_calls: str) 
     run.provider_closed_at = end.provider_closed_at
     run.tool_interrupted_at = end.tool_interrupted_at
     run.kernel = end.kernel
+    run.provider = end.provider or run.provider
+    run.model = end.model or run.model
     if run.interrupt_requested_at is not None:
         run.settled_at = now
     run.save()

@@ -58,6 +58,7 @@ class Step:
     async def ask(self, ask: Ask) -> StepResponse | AttemptFailed:
         """One attempt to its end. Raises RunInterrupted, LeaseLost."""
         turn, profile = self._turn, self._profiles[ask.fallback]
+        turn.provider, turn.model = profile.name, profile.model
         self._begin(ask)
         request = StepRequest(turn.session.instructions, self._conversation.items, turn.services.tools.specs)
         attempt = turn.services.client.attempt(

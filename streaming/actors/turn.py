@@ -17,7 +17,7 @@ from streaming.tools.base import SessionKernel
 
 @dataclass(slots=True)
 class Turn:
-    """One run's surroundings. The times at the end are the proof of a stop."""
+    """One run's surroundings. The times are the proof of a stop; the profile is the one last asked."""
 
     fence: Fence
     generation: str
@@ -31,6 +31,8 @@ class Turn:
     provider_closed_at: datetime | None = None
     tool_interrupted_at: datetime | None = None
     kernel_after_stop: str = ""
+    provider: str = ""
+    model: str = ""
 
     @property
     def run_id(self) -> str:

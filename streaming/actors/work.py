@@ -151,6 +151,8 @@ class Work:
             provider_closed_at=driver.turn.provider_closed_at,
             tool_interrupted_at=driver.turn.tool_interrupted_at,
             kernel=driver.turn.kernel_after_stop,
+            provider=driver.turn.provider,
+            model=driver.turn.model,
         )
         ended = await shielded(runs.finish_run, self._fence, run_id, end)
         self._driver = None

@@ -67,6 +67,8 @@ def test_what_goes_back_to_the_provider_is_the_whole_history(model: MakeModel) -
     )
     made.session.answer("one")
     made.session.answer("two")
+    (run, _) = made.session.get("/runs")["items"]
+    assert (run["provider"], run["model"], run["steps"]) == (made.profile, "scripted", 2)
     last = json.dumps(made.requests[-1].body, ensure_ascii=False)
     for expected in ("one", "call_a", "first", "two"):
         assert expected in last

@@ -16,6 +16,7 @@ from albedo_project.operator import ensure_operator
 from albedo_project.server import run_server
 from albedo_project.serving.limits import server_limits
 from sessions_app.console.login_links import make_login_link
+from sessions_app.instance import draining
 from sessions_app.store import executor
 from streaming.kernel.hardening import forbid_inspection
 from streaming.runtime import Runtime
@@ -51,6 +52,7 @@ class Command(BaseCommand):
             self.stdout.flush()
 
         async def shutdown() -> None:
+            draining.begin()
             if runtime:
                 await runtime[0].drain()
 
