@@ -7,12 +7,15 @@ const KEPT = 6;
 
 export function noticesView(element) {
   const add = (kind, text) => {
+    const words = visible(String(text)).slice(0, 600);
+    // An error and the end of its run say the same.
+    const newest = element.lastElementChild;
+    if (newest?.className === kind && newest.firstElementChild.textContent === words) return;
     const close = el("button", { type: "button", class: "close", text: "×", "aria-label": "Dismiss" });
-    const row = el("li", { class: kind }, el("span", { text: visible(String(text)).slice(0, 600) }), close);
+    const row = el("li", { class: kind }, el("span", { text: words }), close);
     close.addEventListener("click", () => row.remove());
     element.append(row);
     while (element.children.length > KEPT) element.firstElementChild.remove();
-    return row;
   };
   const drop = (kind) => element.querySelectorAll(`.${kind}`).forEach((row) => row.remove());
   return { add, drop };
