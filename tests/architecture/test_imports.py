@@ -31,6 +31,8 @@ ALLOWED: dict[str, tuple[str, ...]] = {
         "streaming.routing",
         "streaming.runtime",
         "streaming.delivery",
+        # `serve` closes its own process to the kernels that it starts
+        "streaming.kernel.hardening",
         "sessions_app",
     ),
 }
