@@ -8,6 +8,7 @@ from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery
 
 from sessions_app.models import Input, Run, Session
 from sessions_app.render import Rendered, render_id, render_time, render_usage
+from sessions_app.store.mcp_servers import shown
 
 STATUS_FILTERS = ("idle", "busy", "running", "interrupting")
 
@@ -45,6 +46,7 @@ def session_fields(session: Session) -> Rendered:
         "provider": session.provider,
         "model": session.model,
         "instructions": session.instructions,
+        "mcp_servers": shown(session.mcp_servers),
         "created_at": render_time(session.created_at),
         "activity_at": render_time(session.activity_at),
         "archived": session.archived,

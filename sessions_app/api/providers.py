@@ -11,6 +11,7 @@ from pydantic import AfterValidator, Field, StringConstraints
 
 from sessions_app.api.answers import answer, nothing
 from sessions_app.api.gate import user_of
+from sessions_app.api.mcp_servers import McpServerOut, McpServers, as_stored
 from sessions_app.api.shapes import Body, PageQuery, ProfileChoice, Shown, Time, page
 from sessions_app.endpoints import checked_base_url
 from sessions_app.models import ProviderProfile
@@ -18,6 +19,7 @@ from sessions_app.problems import Forbidden, InvalidRequest, NotFound
 from sessions_app.render import Rendered, render_time
 from sessions_app.store import profiles as store
 from sessions_app.store.executor import read, write
+from sessions_app.store.mcp_servers import shown as shown_mcp_servers
 
 router = Router(tags=["providers"])
 
@@ -73,6 +75,14 @@ class ProfileChange(Body):
     run_timeout: Seconds | None = None
     max_retries: Retries | None = None
     fallback: ProfileChoice | None = None
+    mcp_servers: McpServers | None = Field(None, description="The whole list; it takes the old one's place.")
+
+    def values(self) -> dict[str, Any]:
+        """What was given, without what was not."""
+        values: dict[str, Any] = self.model_dump(exclude_none=True, exclude={"mcp_servers"})
+        if self.mcp_servers is not None:
+            values["mcp_servers"] = as_stored(self.mcp_servers)
+        return values
 
 
 class ProfileIn(ProfileChange):
@@ -96,6 +106,7 @@ class ProfileOut(Shown):
     run_timeout: float
     max_retries: int
     fallback: str
+    mcp_servers: list[McpServerOut]
     built_in: bool = Field(description="The server's own; cannot be changed here.")
     created_at: Time | None
     updated_at: Time | None
@@ -156,7 +167,7 @@ async def get_provider(request: HttpRequest, name: str) -> HttpResponse:
 async def put_provider(request: HttpRequest, name: str, body: ProfileIn) -> HttpResponse:
     """Make or replace a profile. Without `api_key` a stored key stays, as long as the address does."""
     _require_staff(request)
-    values = {**_defaults(), **body.model_dump(exclude_none=True)}
+    values = {**_defaults(), **body.values()}
     row, new = await write(store.put_profile, _new_name(name), values)
     return answer(_shown(row), 201 if new else 200, location=f"/api/providers/{row.name}")
 
@@ -165,7 +176,7 @@ async def put_provider(request: HttpRequest, name: str, body: ProfileIn) -> Http
 async def patch_provider(request: HttpRequest, name: str, body: ProfileChange) -> HttpResponse:
     """Change some fields; null takes `max_output_tokens` away, an empty `api_key` the key."""
     _require_staff(request)
-    changes = body.model_dump(exclude_none=True)
+    changes = body.values()
     if "max_output_tokens" in body.model_fields_set:
         changes["max_output_tokens"] = body.max_output_tokens
     return answer(_shown(await write(store.patch_profile, _known_name(name), changes)))
@@ -180,7 +191,13 @@ async def delete_provider(request: HttpRequest, name: str) -> HttpResponse:
 
 
 def _defaults() -> dict[str, Any]:
-    return {"headers": {}, "max_output_tokens": None, "fallback": "", **store.tuned_defaults()}
+    return {
+        "headers": {},
+        "max_output_tokens": None,
+        "fallback": "",
+        "mcp_servers": [],
+        **store.tuned_defaults(),
+    }
 
 
 def _shown(profile: ProviderProfile | store.ResolvedProfile) -> Rendered:
@@ -189,6 +206,7 @@ def _shown(profile: ProviderProfile | store.ResolvedProfile) -> Rendered:
     return {
         **shown,
         "headers": dict(profile.headers),
+        "mcp_servers": shown_mcp_servers(profile.mcp_servers),
         "has_key": bool(profile.api_key),
         "built_in": stored is None,
         "created_at": render_time(stored.created_at) if stored else None,

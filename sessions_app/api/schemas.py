@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from sessions_app.api.mcp_servers import McpServerOut
 from sessions_app.api.shapes import Id, Shown, Time
 
 Phase = Literal["idle", "preparing", "generating", "running", "waiting_approval", "interrupting"]
@@ -90,6 +91,7 @@ class SessionSummary(Shown):
     provider: str
     model: str
     instructions: str
+    mcp_servers: list[McpServerOut]
     created_at: Time
     activity_at: Time
     archived: bool

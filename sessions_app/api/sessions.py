@@ -17,6 +17,7 @@ from sessions_app.api import nudges
 from sessions_app.api.answers import answer, nothing
 from sessions_app.api.fingerprints import fingerprint
 from sessions_app.api.gate import user_of
+from sessions_app.api.mcp_servers import McpServers, as_stored, require_may_set
 from sessions_app.api.schemas import SessionList, SessionOut, SessionSummary
 from sessions_app.api.shapes import Body, Flag, Name, Number, PageQuery, ProfileChoice, new_path_id, page
 from sessions_app.models import Session
@@ -40,10 +41,13 @@ class SessionIn(Body):
     provider: ProfileChoice = ""
     model: Name = ""
     instructions: Instructions = ""
+    mcp_servers: McpServers = []
 
     def asked(self) -> store.NewSession:
         texts = {name: getattr(self, name) for name in store.TEXT_FIELDS}
-        return store.NewSession(self.workspace, texts, fingerprint(self.model_dump()))
+        # A body that names no servers keeps the fingerprint that it always had.
+        named = self.model_dump(exclude=set() if self.mcp_servers else {"mcp_servers"})
+        return store.NewSession(self.workspace, texts, fingerprint(named), as_stored(self.mcp_servers))
 
 
 class SessionChange(Body):
@@ -52,6 +56,7 @@ class SessionChange(Body):
     provider: ProfileChoice | None = None
     model: Name | None = None
     instructions: Instructions | None = None
+    mcp_servers: McpServers | None = Field(None, description="The whole list; it takes the old one's place.")
 
 
 class SessionQuery(PageQuery):
@@ -81,6 +86,7 @@ async def put_session(request: HttpRequest, session_id: str, body: SessionIn) ->
 
 
 async def _create(user: User, body: SessionIn, session_id: UUID | None) -> HttpResponse:
+    require_may_set(user, body.mcp_servers)
     session, new = await write(store.create_session, user, body.asked(), session_id)
     if new:
         await nudges.announce(session, "invalidate")
@@ -122,7 +128,10 @@ async def get_session(request: HttpRequest, session_id: str, query: Query[TailQu
 async def patch_session(request: HttpRequest, session_id: str, body: SessionChange) -> HttpResponse:
     """Change some fields; what is not named stays."""
     session = await access_session(user_of(request), session_id)
-    changes: dict[str, Any] = body.model_dump(exclude_none=True)
+    require_may_set(user_of(request), body.mcp_servers)
+    changes: dict[str, Any] = body.model_dump(exclude_none=True, exclude={"mcp_servers"})
+    if body.mcp_servers is not None:
+        changes["mcp_servers"] = as_stored(body.mcp_servers)
     changed = await write(store.update_session, session.id, changes)
     await nudges.announce(changed, "invalidate")
     return answer(await read(_summary, changed.id))

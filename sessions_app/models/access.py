@@ -25,7 +25,10 @@ class ApiToken(models.Model):
 
 
 class ProviderProfile(models.Model):
-    """A provider as the operator set it up. `api_key` is encrypted, or `env:NAME`."""
+    """A provider as the operator set it up. `api_key` is encrypted, or `env:NAME`.
+
+    In `mcp_servers` the values of `env` and `headers` are encrypted.
+    """
 
     class Protocol(models.TextChoices):
         RESPONSES = "responses"
@@ -45,6 +48,7 @@ class ProviderProfile(models.Model):
     run_timeout = models.FloatField()
     max_retries = models.IntegerField()
     fallback = models.CharField(max_length=64, blank=True, default="")
+    mcp_servers = JSONTextField(default=list)
     created_at = models.DateTimeField()
     updated_at = models.DateTimeField()
 

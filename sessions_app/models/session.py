@@ -25,6 +25,7 @@ class Session(models.Model):
     provider = models.CharField(max_length=64, blank=True, default="")
     model = models.CharField(max_length=200, blank=True, default="")
     instructions = models.TextField(blank=True, default="")
+    mcp_servers = JSONTextField(default=list)
     archived = models.BooleanField(default=False)
     created_at = models.DateTimeField()
     activity_at = models.DateTimeField()

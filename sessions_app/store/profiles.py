@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from sessions_app.models import ProviderProfile
 from sessions_app.problems import Conflict, InvalidRequest, NotFound
+from sessions_app.store.mcp_servers import sealed as sealed_mcp_servers
 from sessions_app.store.secrets import seal, unseal
 
 DEFAULT = "default"
@@ -49,6 +50,7 @@ class ResolvedProfile:
     run_timeout: float
     max_retries: int
     fallback: str
+    mcp_servers: Sequence[dict[str, Any]] = ()
 
 
 def resolve(name: str = "") -> ResolvedProfile:
@@ -68,13 +70,21 @@ def resolve(name: str = "") -> ResolvedProfile:
     raise UnknownProfile(name)
 
 
+def mcp_servers(name: str) -> Sequence[dict[str, Any]]:
+    """The MCP servers of the profile that a session of this provider uses, as stored."""
+    try:
+        return resolve(name).mcp_servers
+    except UnknownProfile:
+        return ()
+
+
 def exists(name: str) -> bool:
     return name in _built_in() or ProviderProfile.objects.filter(name=name).exists()
 
 
 def _resolved(row: ProviderProfile) -> ResolvedProfile:
     plain: dict[str, Any] = {attribute: getattr(row, attribute) for attribute in PLAIN}
-    return ResolvedProfile(name=row.name, api_key=unseal(row.api_key), **plain)
+    return ResolvedProfile(name=row.name, api_key=unseal(row.api_key), mcp_servers=row.mcp_servers, **plain)
 
 
 def _built_in() -> dict[str, ResolvedProfile]:
@@ -152,6 +162,8 @@ def _apply(row: ProviderProfile, values: Mapping[str, Any], now: Any) -> None:
             setattr(row, attribute, values[attribute])
     if values.get("api_key") is not None:
         row.api_key = seal(values["api_key"])
+    if values.get("mcp_servers") is not None:
+        row.mcp_servers = sealed_mcp_servers(values["mcp_servers"], row.mcp_servers)
     row.updated_at = now
 
 

@@ -1,4 +1,4 @@
-"""Provider keys at rest: encrypted, or only the name of an environment variable that holds one.
+"""Secrets at rest: encrypted; a key may instead be only the name of a variable that holds one.
 
 What comes back in clear is for the runtime alone; no answer, log or event shows it.
 """
@@ -34,6 +34,19 @@ def unseal(stored: str) -> str:
         return str(settings.PROVIDER_KEY_SOURCE.get(stored.removeprefix(ENV_PREFIX), ""))
     try:
         return _fernet().decrypt(stored.encode()).decode() if stored else ""
+    except InvalidToken:
+        return ""
+
+
+def seal_value(text: str) -> str:
+    """Encrypted, whatever it says: it comes from users, who may not name the server's own variables."""
+    return _fernet().encrypt(text.encode()).decode()
+
+
+def unseal_value(stored: str) -> str:
+    """In clear; empty where it cannot be read any more."""
+    try:
+        return _fernet().decrypt(stored.encode()).decode()
     except InvalidToken:
         return ""
 

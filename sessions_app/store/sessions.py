@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from sessions_app import workspaces
 from sessions_app.ids import new_id
 from sessions_app.models import ContentChunk, Input, Run, Session
 from sessions_app.problems import Conflict, InvalidRequest, NotFound
-from sessions_app.store import profiles
+from sessions_app.store import mcp_servers, profiles
 
 TEXT_FIELDS = ("name", "provider", "model", "instructions")
 
@@ -28,6 +28,7 @@ class NewSession:
     workspace: str
     texts: Mapping[str, str]
     fingerprint: str
+    mcp_servers: Sequence[dict[str, Any]] = ()
 
 
 def create_session(owner: User, asked: NewSession, session_id: UUID | None = None) -> tuple[Session, bool]:
@@ -66,6 +67,7 @@ def _insert(owner: User, asked: NewSession, session_id: UUID) -> Session:
         owner=owner,
         workspace=str(_workspace(owner, asked.workspace, session_id)),
         fingerprint=asked.fingerprint,
+        mcp_servers=mcp_servers.sealed(asked.mcp_servers, ()),
         created_at=now,
         activity_at=now,
         **dict(asked.texts),
@@ -93,16 +95,30 @@ def _check_provider(name: str) -> None:
 
 
 def update_session(session_id: UUID, changes: Mapping[str, Any]) -> Session:
-    """Change name, archived, provider, model or instructions. Raises NotFound, InvalidRequest."""
+    """Change what is named, of what `patch_session` may name. Raises NotFound, InvalidRequest."""
     with transaction.atomic():
         if "provider" in changes:
             _check_provider(changes["provider"])
+        if "mcp_servers" in changes:
+            changes = {**changes, "mcp_servers": _sealed_again(session_id, changes["mcp_servers"])}
         if changes and Session.objects.filter(id=session_id).update(**changes) != 1:
             raise NotFound
         session = Session.objects.filter(id=session_id).first()
         if session is None:
             raise NotFound
         return session
+
+
+def _sealed_again(session_id: UUID, asked: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    session = Session.objects.select_for_update().filter(id=session_id).first()
+    if session is None:
+        raise NotFound
+    return mcp_servers.sealed(asked, session.mcp_servers)
+
+
+def resolve_mcp_servers(session: Session) -> list[mcp_servers.ResolvedMcpServer]:
+    """Those that a run of this session has: its profile's, and its own, which win over those of one name."""
+    return mcp_servers.opened(profiles.mcp_servers(session.provider), session.mcp_servers)
 
 
 def is_busy(session_id: UUID) -> bool:
