@@ -45,9 +45,7 @@ async def test_a_socket_that_is_never_read_costs_little_and_delays_nobody(served
 
 async def open_and_stall(served: Served, target: str) -> socket.socket:
     """A WebSocket client that shakes hands and then reads nothing, with a small receive buffer."""
-    raw = socket.socket()
-    raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 * KIB)
-    raw.connect(("127.0.0.1", served.port))
+    raw = small_socket(served)
     lines = [
         f"GET {target} HTTP/1.1",
         f"Host: 127.0.0.1:{served.port}",
@@ -66,12 +64,21 @@ async def open_and_stall(served: Served, target: str) -> socket.socket:
 
 async def test_a_socket_that_takes_too_long_is_closed_with_4408(impatient: Served) -> None:
     session = impatient.session()
+    raw = small_socket(impatient)
     # The library stops reading at a full queue of one.
-    async with impatient.connect(max_queue=1) as slow:
+    async with impatient.connect(max_queue=1, sock=raw) as slow:
         await read(slow)
-        impatient.control("publish", session=session, words=["w"] * 64, size=128 * KIB)
+        impatient.control("publish", session=session, words=["w"] * 64, size=32 * KIB)
         wait_for(lambda: impatient.control("inspect", session=session)["watchers"] == 0, "it is let go")
         assert await closed(slow) == 4408
+
+
+def small_socket(served: Served) -> socket.socket:
+    """A connection that cannot hold much unread."""
+    raw = socket.socket()
+    raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 * KIB)
+    raw.connect(("127.0.0.1", served.port))
+    return raw
 
 
 def test_a_response_that_is_never_read_waits_and_is_dropped(impatient: Served) -> None:
