@@ -13,7 +13,6 @@ import secrets
 import socket
 import time
 from collections.abc import Callable
-from typing import Any
 from uuid import UUID
 
 from channels.layers import get_channel_layer
@@ -21,6 +20,7 @@ from django.db import DatabaseError
 
 from sessions_app.store import claims, executor
 from sessions_app.store.fence import LeaseLost
+from streaming.actors.channel import receive
 from streaming.actors.lease import LeaseKeeper
 from streaming.actors.session import Departure, SessionActor
 from streaming.limits import ActorLimits
@@ -123,7 +123,7 @@ class ActorHost:
 
     async def _listen(self) -> None:
         while True:
-            message: dict[str, Any] = await self._layer.receive(HOSTS_CHANNEL)
+            message = await receive(self._layer, HOSTS_CHANNEL)
             if message.get("type") == "host.claim":
                 await self._ensure_quietly(UUID(message["session_id"]))
 

@@ -24,6 +24,7 @@ from sessions_app.live import live
 from sessions_app.render import render_usage
 from sessions_app.store import claims, executor
 from sessions_app.store.fence import LeaseLost
+from streaming.actors.channel import receive
 from streaming.actors.mailbox import Mailbox, preview
 from streaming.actors.publisher import Publisher
 from streaming.actors.services import Services
@@ -76,10 +77,10 @@ class SessionActor(AsyncConsumer):  # type: ignore[misc]
 
     async def live(self) -> Departure:
         """Serve until something ends it; its kernel is gone when this returns."""
-        receive = partial(self._layer.receive, self.channel_name)
+        listen = partial(receive, self._layer, self.channel_name)
         tasks = [
             asyncio.create_task(self.publisher.send_forever()),
-            asyncio.create_task(await_many_dispatch([receive], self.dispatch)),
+            asyncio.create_task(await_many_dispatch([listen], self.dispatch)),
             asyncio.create_task(self._work.serve()),
             asyncio.create_task(self._leave_when_idle()),
         ]
