@@ -29,6 +29,10 @@ class LimitedRequest(WebRequest):  # type: ignore[misc]
     gate: Gate | None = None
     body_received = 0
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        # A body is the application's, which asks first who sends it.
+        super().__init__(*args, **kwargs, parsePOSTFormSubmission=False)
+
     def handleContentChunk(self, data: bytes) -> None:
         self.body_received += len(data)
         if self.channel is not None and self.channel.body_grew(self.body_received):
@@ -44,6 +48,13 @@ class LimitedRequest(WebRequest):  # type: ignore[misc]
             self.gate = Gate()
             self.registerProducer(self.gate, True)
         super().handle_reply(message)
+
+    def basic_error(self, status: int, status_text: bytes, body: str) -> None:
+        """What daphne says of a request that it cannot pass on; its own page is no problem."""
+        code = "invalid_request" if status < HTTPStatus.INTERNAL_SERVER_ERROR else "internal_error"
+        headers = [(b"content-type", b"application/problem+json"), (b"cache-control", b"no-store")]
+        self.handle_reply({"type": "http.response.start", "status": status, "headers": headers})
+        self.handle_reply({"type": "http.response.body", "body": _problem(HTTPStatus(status), code)})
 
     def finish(self) -> None:
         self._release()
@@ -88,6 +99,22 @@ class LimitedChannel(HTTPChannel):  # type: ignore[misc]
         if self._deadline is None and not self._handlingRequest:
             self._expect(self.limits.header_seconds)
         super().dataReceived(data)
+
+    def lineReceived(self, line: bytes) -> None:
+        # What was read together with a refused line is still given out, line for line.
+        if self._refused:
+            return
+        try:
+            super().lineReceived(line)
+        except ValueError:
+            # A length of more digits than Python makes a number of.
+            self._respondToBadRequestAndDisconnect()
+
+    def lineLengthExceeded(self, line: bytes) -> None:
+        self.refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "too_large")
+
+    def _respondToBadRequestAndDisconnect(self) -> None:
+        self.refuse(HTTPStatus.BAD_REQUEST, "invalid_request")
 
     def allHeadersReceived(self) -> None:
         self._body_limit = self.limits.body_limit(self._command, self._path)
@@ -179,6 +206,15 @@ class LimitedFactory(HTTPFactory):  # type: ignore[misc]
 
 
 def _refusal(status: HTTPStatus, code: str) -> bytes:
+    body = _problem(status, code)
+    head = (
+        f"HTTP/1.1 {int(status)} {status.phrase}\r\nContent-Type: application/problem+json\r\n"
+        f"Content-Length: {len(body)}\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n"
+    )
+    return head.encode() + body
+
+
+def _problem(status: HTTPStatus, code: str) -> bytes:
     problem = {
         "type": "about:blank",
         "title": status.phrase,
@@ -187,9 +223,4 @@ def _refusal(status: HTTPStatus, code: str) -> bytes:
         "code": code,
         "fields": [],
     }
-    body = json.dumps(problem).encode()
-    head = (
-        f"HTTP/1.1 {int(status)} {status.phrase}\r\nContent-Type: application/problem+json\r\n"
-        f"Content-Length: {len(body)}\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n"
-    )
-    return head.encode() + body
+    return json.dumps(problem).encode()
