@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any, cast
+from urllib.parse import unquote_to_bytes
 
 from django.conf import settings
 from django.contrib.auth.models import User
@@ -128,6 +129,7 @@ def _method_not_allowed(path_view: PathView) -> HttpResponse:
 
 
 def _check_query(request: HttpRequest, operation: Operation) -> None:
+    _check_query_encoding(request)
     known: set[str] = set()
     for model in operation.models:
         if model.__ninja_param_source__ == QUERY:
@@ -138,6 +140,14 @@ def _check_query(request: HttpRequest, operation: Operation) -> None:
             raise InvalidRequest("There is no query parameter of this name.", pointer)
         if len(values) > 1 or not is_storable(values[0]):
             raise InvalidRequest("A query parameter is given once, as text without NUL.", pointer)
+
+
+def _check_query_encoding(request: HttpRequest) -> None:
+    """Django would put U+FFFD for what is not UTF-8, and search for that."""
+    try:
+        unquote_to_bytes(request.META.get("QUERY_STRING", "")).decode("utf-8", "strict")
+    except UnicodeDecodeError:
+        raise InvalidRequest("The query is not UTF-8.") from None
 
 
 def _read_body(request: HttpRequest, operation: Operation, limit: int) -> None:

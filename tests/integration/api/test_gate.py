@@ -107,6 +107,12 @@ async def test_paths_that_are_not_there_are_problems(alice: Caller, path: str) -
     problem(await alice.get(path), 404, "not_found")
 
 
+@pytest.mark.parametrize("query", ["search=%ff", "search=%ED%A0%80", "%ff=1"])
+async def test_a_query_that_is_not_utf8_is_400(alice: Caller, query: str) -> None:
+    problem(await alice.get(f"/api/sessions?{query}"), 400, "invalid_request")
+    assert (await alice.get("/api/sessions?search=%c3%a9")).status_code == 200
+
+
 @pytest.mark.parametrize("path", ["/api/sessions", "/api/nothing", "/api/health", "/api/docs", "/api/server"])
 async def test_nothing_is_to_be_cached_and_nobody_else_may_read(alice: Caller, path: str) -> None:
     answer = await alice.send("GET", path, headers={"origin": "https://evil.example"})
