@@ -21,6 +21,16 @@ class OneLineFormatter(logging.Formatter):
         return UNSAFE.sub(_escaped, super().format(record))
 
 
+class ClientFaults(logging.Filter):
+    """Requests that Django refuses are a client's doing: told in a line, without the server's inside."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if record.name.startswith("django.security."):
+            record.levelno, record.levelname = logging.WARNING, "WARNING"
+            record.exc_info = record.exc_text = None
+        return True
+
+
 def _escaped(match: re.Match[str]) -> str:
     character = match.group()
     return {"\n": "\\n", "\r": "\\r", "\t": "\\t"}.get(character) or f"\\u{ord(character):04x}"

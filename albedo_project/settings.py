@@ -163,7 +163,10 @@ LOGGING = {
             "format": "%(asctime)s %(levelname)s %(name)s %(message)s",
         }
     },
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "filters": {"client_faults": {"()": "albedo_project.logs.ClientFaults"}},
+    "handlers": {
+        "stderr": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["client_faults"]}
+    },
     "root": {"handlers": ["stderr"], "level": LOG_LEVEL},
     # Django's own handlers would print the same records a second time, unescaped.
     "loggers": {

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import logging
 import sys
+from typing import Any
 
 import pytest
+from django.conf import settings
+from django.core.exceptions import DisallowedHost
 
-from albedo_project.logs import OneLineFormatter
+from albedo_project.logs import ClientFaults, OneLineFormatter
 
 
 def line(message: str, *arguments: object, trace: bool = False) -> str:
@@ -41,3 +44,23 @@ def test_times_are_utc() -> None:
     record = logging.LogRecord("albedo", logging.INFO, __file__, 1, "", (), None)
     record.created, record.msecs = 0.0, 7
     assert OneLineFormatter("%(asctime)s").format(record) == "1970-01-01T00:00:00.007Z"
+
+
+@pytest.mark.parametrize(
+    ("name", "level"), [("django.security.DisallowedHost", "WARNING"), ("albedo.actor", "ERROR")]
+)
+def test_a_refused_client_is_a_line_and_a_fault_of_ours_keeps_its_traceback(name: str, level: str) -> None:
+    try:
+        raise DisallowedHost("evil.example")
+    except DisallowedHost as error:
+        fault = (type(error), error, error.__traceback__)
+    record = logging.LogRecord(name, logging.ERROR, __file__, 1, "refused", (), fault)
+    assert ClientFaults().filter(record)
+    written = OneLineFormatter("%(levelname)s %(message)s").format(record)
+    assert written.startswith(f"{level} refused")
+    assert ("Traceback" in written) is (level == "ERROR")
+
+
+def test_every_handler_knows_a_clients_fault() -> None:
+    handlers: Any = settings.LOGGING["handlers"]
+    assert all("client_faults" in handler["filters"] for handler in handlers.values())
