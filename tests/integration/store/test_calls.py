@@ -11,7 +11,7 @@ from sessions_app.store import calls, runs
 from sessions_app.store.content import pieces, read_text
 from sessions_app.store.fence import Fence
 from sessions_app.store.steps import NewCall, StepRecord, record_step
-from tests.integration.store.conftest import accepted, call, claimed, step
+from tests.support.store import accepted, call, claimed, step
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from sessions_app.models import Entry, Input, Run, Session, ToolCall
 from sessions_app.store import calls, claims, inputs, runs
 from sessions_app.store.fence import Fence, LeaseLost
 from sessions_app.store.steps import record_step
-from tests.integration.store.conftest import accepted, call, claimed, step
+from tests.support.store import accepted, call, claimed, step
 
 
 def expire(session: Session) -> None:

@@ -5,7 +5,7 @@ from django.contrib.auth.models import User
 from sessions_app.models import Entry, Input, Run, Session
 from sessions_app.store import calls, conversation, runs
 from sessions_app.store.steps import record_step
-from tests.integration.store.conftest import accepted, call, claimed, step
+from tests.support.store import accepted, call, claimed, step
 
 
 def test_inputs_are_taken_in_order_each_by_a_run_of_its_own(session: Session, alice: User) -> None:

@@ -1,0 +1,71 @@
+"""The keeper of leases against the real database."""
+
+from __future__ import annotations
+
+import time
+from datetime import timedelta
+from uuid import UUID, uuid4
+
+from django.contrib.auth.models import User
+from django.utils import timezone
+
+from sessions_app.models import Session
+from sessions_app.store import claims, executor, inputs, runs
+from sessions_app.store.fence import Fence
+from streaming.actors.lease import LeaseKeeper
+from streaming.limits import ActorLimits
+from tests.support.store import accepted, claimed
+
+
+class Held:
+    """An actor as the keeper sees one."""
+
+    def __init__(self, fence: Fence, claimed_at: float | None = None) -> None:
+        self.fence = fence
+        self.claimed_at = time.monotonic() if claimed_at is None else claimed_at
+        self.fenced = False
+        self.stops: list[UUID] = []
+
+    def fence_off(self) -> None:
+        self.fenced = True
+
+    def interrupt(self, run_id: UUID) -> None:
+        self.stops.append(run_id)
+
+
+async def test_a_round_extends_what_is_held(session: Session) -> None:
+    claim = await executor.write(claimed, session)
+    held = Held(claim.fence)
+    await LeaseKeeper("one", ActorLimits(lease_seconds=500), {session.id: held}).renew()
+    fresh = await executor.read(Session.objects.get, id=session.id)
+    assert fresh.lease_until is not None
+    assert fresh.lease_until > timezone.now() + timedelta(seconds=200)
+    assert not held.fenced
+
+
+async def test_an_actor_whose_session_another_host_has_is_fenced_off(session: Session) -> None:
+    claim = await executor.write(claimed, session)
+    await executor.write(claims.abandon, claim.fence)
+    await executor.write(claimed, session, "two")
+    held = Held(claim.fence)
+    await LeaseKeeper("one", ActorLimits(), {session.id: held}).renew()
+    assert held.fenced
+
+
+async def test_an_actor_that_was_not_renewed_in_time_is_fenced_off_before_anything_else(
+    transactional_db: None,
+) -> None:
+    held = Held(Fence(uuid4(), 1), claimed_at=time.monotonic() - 11)
+    await LeaseKeeper("one", ActorLimits(), {held.fence.session_id: held}).renew()
+    assert held.fenced
+
+
+async def test_a_stop_whose_message_was_lost_arrives_with_the_renewal(session: Session, alice: User) -> None:
+    claim = await executor.write(claimed, session)
+    await executor.write(accepted, session, alice)
+    taken = await executor.write(runs.start_run, claim.fence)
+    assert taken is not None
+    await executor.write(inputs.interrupt_run, session.id, alice, taken.run.id, 0)
+    held = Held(claim.fence)
+    await LeaseKeeper("one", ActorLimits(), {session.id: held}).renew()
+    assert held.stops == [taken.run.id]
