@@ -1,0 +1,176 @@
+"""The port to the live half, over real rows and real layers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+from uuid import UUID
+
+import pytest
+from channels.layers import channel_layers
+
+from sessions_app.live import Cursor
+from tests.unit.delivery.facts import until
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+class Hosts:
+    """What takes claims: starts an actor for each, as often as it is allowed to."""
+
+    def __init__(self) -> None:
+        self.claimed: list[UUID] = []
+        self.actors: list[Any] = []
+        self.may_start = asyncio.Event()
+        self.may_start.set()
+        self._fences: dict[UUID, Any] = {}
+
+    async def run(self) -> None:
+        while True:
+            message = await channel_layers["default"].receive("actor-hosts")
+            self.claimed.append(UUID(message["session_id"]))
+            await self.may_start.wait()
+            await self.start(UUID(message["session_id"]))
+
+    async def start(self, session_id: UUID, *, mute: bool = False) -> Any:
+        """An actor with a lease; a mute one has died without anybody knowing."""
+        from sessions_app.store.claims import claim
+        from sessions_app.store.executor import write
+        from tests.unit.delivery.actor import FakeActor
+
+        actor = FakeActor(channel_layers["default"], channel_layers["broadcast"], session_id)
+        channel = await channel_layers["default"].new_channel("actor")
+        taken = await write(claim, session_id, host="test", channel=channel, lease_seconds=600)
+        if taken is None:
+            return None
+        actor.generation = taken.session.public_generation
+        actor.state["cursor"]["generation"] = actor.generation
+        actor.channel = channel
+        self._fences[session_id] = taken.fence
+        if not mute:
+            await actor.start_on(channel)
+            self.actors.append(actor)
+        return actor
+
+    async def release(self, session_id: UUID) -> None:
+        from sessions_app.store.claims import release
+        from sessions_app.store.executor import write
+
+        await write(release, self._fences.pop(session_id), None)
+
+
+@pytest.fixture
+async def hosts(settings: Any) -> AsyncIterator[Hosts]:
+    from sessions_app.store import executor
+    from streaming.delivery import process
+    from streaming.delivery.memory_layer import MemoryChannelLayer
+
+    settings.ALBEDO = {**settings.ALBEDO, "delivery_capture_seconds": 0.9}
+    kept = dict(channel_layers.backends)
+    channel_layers.backends.update({alias: MemoryChannelLayer() for alias in ("default", "broadcast")})
+    made = Hosts()
+    task = asyncio.create_task(made.run())
+    yield made
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    for actor in made.actors:
+        await actor.die()
+    await process.close()
+    channel_layers.backends = kept
+    executor.close()
+
+
+@pytest.fixture
+def live() -> Any:
+    from streaming.delivery.port import ChannelLive
+
+    return ChannelLive()
+
+
+@pytest.fixture
+def session_id(transactional_db: None) -> UUID:
+    from django.contrib.auth.models import User
+    from django.utils import timezone
+
+    from sessions_app.models import Session
+
+    owner, now = User.objects.create_user("alice"), timezone.now()
+    return Session.objects.create(owner=owner, workspace="/", created_at=now, activity_at=now).id
+
+
+async def test_a_session_without_an_actor_is_none_and_nothing_is_started(
+    session_id: UUID, hosts: Hosts, live: Any
+) -> None:
+    assert await live.capture(session_id, None, start=False) is None
+    assert await live.inspect(session_id) is None
+    await live.interrupt(session_id, session_id)
+    await live.stop(session_id, "restart")
+    assert hosts.claimed == []
+
+
+async def test_an_actor_is_started_and_its_answer_awaited(session_id: UUID, hosts: Hosts, live: Any) -> None:
+    reply = await live.capture(session_id, None, start=True)
+    assert (reply.verdict, reply.reason) == ("reset", "initial")
+    assert reply.live["cursor"] == {"generation": reply.generation, "sequence": 0}
+    again = await live.capture(session_id, Cursor(reply.generation, 0), start=False)
+    assert (again.verdict, again.live, again.events) == ("up_to_date", None, [])
+    assert len(hosts.claimed) == 1
+
+
+async def test_where_nobody_starts_one_the_answer_is_none_in_time(
+    session_id: UUID, hosts: Hosts, live: Any
+) -> None:
+    hosts.may_start.clear()
+    assert await live.capture(session_id, None, start=True) is None
+    assert hosts.claimed
+
+
+async def test_an_actor_that_died_while_asked_is_passed_over_for_its_successor(
+    session_id: UUID, hosts: Hosts, live: Any
+) -> None:
+    await hosts.start(session_id, mute=True)
+    asking = asyncio.create_task(live.capture(session_id, None, start=True))
+    await asyncio.sleep(0)
+    await hosts.release(session_id)
+    successor = await hosts.start(session_id)
+    reply = await asking
+    assert reply.generation == successor.generation
+
+
+async def test_a_dead_actor_with_a_lease_is_none_in_time(session_id: UUID, hosts: Hosts, live: Any) -> None:
+    await hosts.start(session_id, mute=True)
+    assert await live.capture(session_id, None, start=True) is None
+    assert await live.inspect(session_id) is None
+
+
+async def test_a_wake_reaches_the_actor_or_else_a_host(session_id: UUID, hosts: Hosts, live: Any) -> None:
+    await live.wake(session_id)
+    await until(lambda: len(hosts.actors) == 1, "an actor is started")
+    seen: list[str] = []
+    actor = hosts.actors[0]
+    original = actor._answer_to
+    actor._answer_to = lambda message: (seen.append(message["type"]), original(message))[1]
+    await live.wake(session_id)
+    await live.interrupt(session_id, session_id)
+    await live.stop(session_id, "deleted")
+    await until(lambda: seen == ["actor.wake", "actor.interrupt", "actor.stop"], "the actor is told")
+    assert len(hosts.claimed) == 1
+
+
+async def test_many_captures_at_once_start_one_actor(session_id: UUID, hosts: Hosts, live: Any) -> None:
+    replies = await asyncio.gather(*(live.capture(session_id, None, start=True) for _ in range(10)))
+    assert len({reply.generation for reply in replies}) == 1
+    assert len(hosts.actors) == 1
+
+
+async def test_a_change_is_announced_to_owner_and_staff(session_id: UUID, hosts: Hosts, live: Any) -> None:
+    layer = channel_layers["broadcast"]
+    for group in ("user.7", "staff", "user.8"):
+        await layer.group_add(group, group)
+    await live.announce(session_id, 7, "activity")
+    for group in ("user.7", "staff"):
+        message = await layer.receive(group)
+        assert message["type"] == "session.summary"
+        assert message["text"] == f'{{"events":[{{"type":"activity","session_id":"{session_id}"}}]}}'
+    assert "user.8" not in layer.channels
