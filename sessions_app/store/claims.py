@@ -6,6 +6,7 @@ Leases are measured by the database's clock alone, so that hosts with wrong cloc
 from __future__ import annotations
 
 import secrets
+import time
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import timedelta
@@ -41,10 +42,14 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Renewal:
-    """What a host still holds, by session, and which of their runs a user asked to stop."""
+    """What a host still holds, by session, and which of their runs a user asked to stop.
+
+    `since` is a reading of `time.monotonic`: no lease of these began before it.
+    """
 
     generations: dict[UUID, int]
     interrupts: dict[UUID, UUID]
+    since: float
 
 
 def lease_end(seconds: float) -> Combinable:
@@ -76,13 +81,15 @@ def claim(session_id: UUID, *, host: str, channel: str, lease_seconds: float) ->
 def renew(host: str, session_ids: Collection[UUID], lease_seconds: float) -> Renewal:
     """Extend the leases of a host's living actors; a session missing from the answer is lost."""
     with transaction.atomic():
+        # Read when the wait for a thread and for SQLite's lock is over: neither is part of the lease.
+        since = time.monotonic()
         mine = Session.objects.filter(id__in=session_ids, host=host, lease_until__isnull=False)
         mine.update(lease_until=lease_end(lease_seconds))
         held = dict(mine.values_list("id", "generation"))
     stops = Run.objects.filter(
         session_id__in=held, state=Run.State.RUNNING, interrupt_requested_at__isnull=False
     ).values_list("session_id", "id")
-    return Renewal(held, dict(stops))
+    return Renewal(held, dict(stops), since)
 
 
 def release(fence: Fence, last_sequence: int | None) -> None:

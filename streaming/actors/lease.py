@@ -54,15 +54,14 @@ class LeaseKeeper:
         if not held:
             self._renewed_at.clear()
             return
-        asked_at = time.monotonic()
-        self._fence_stale(held, asked_at)
+        self._fence_stale(held, time.monotonic())
         try:
             renewal = await executor.write(claims.renew, self._host, list(held), self._limits.lease_seconds)
         except DatabaseError as error:
             log.warning("leases were not renewed: %s", type(error).__name__)
             self._fence_stale(held, time.monotonic())
             return
-        self._renewed_at = dict.fromkeys(renewal.generations, asked_at)
+        self._renewed_at = dict.fromkeys(renewal.generations, renewal.since)
         for session_id, actor in held.items():
             if renewal.generations.get(session_id) != actor.fence.generation:
                 actor.fence_off()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
 import time
 from datetime import timedelta
 from uuid import UUID, uuid4
@@ -15,6 +17,8 @@ from sessions_app.store.fence import Fence
 from streaming.actors.lease import LeaseKeeper
 from streaming.limits import ActorLimits
 from tests.support.store import accepted, claimed
+
+FENCE_SECONDS = 2.0
 
 
 class Held:
@@ -69,3 +73,19 @@ async def test_a_stop_whose_message_was_lost_arrives_with_the_renewal(session: S
     held = Held(claim.fence)
     await LeaseKeeper("one", ActorLimits(), {session.id: held}).renew()
     assert held.stops == [taken.run.id]
+
+
+async def test_a_renewal_that_waited_for_its_turn_counts_from_when_it_was_made(session: Session) -> None:
+    claim = await executor.write(claimed, session)
+    held = Held(claim.fence)
+    keeper = LeaseKeeper("one", ActorLimits(self_fence_seconds=FENCE_SECONDS), {session.id: held})
+    turn = threading.Event()
+    before_us = asyncio.ensure_future(executor.write(turn.wait))
+    asked_at = time.monotonic()
+    renewing = asyncio.ensure_future(keeper.renew())
+    while time.monotonic() - asked_at <= FENCE_SECONDS:
+        await asyncio.sleep(0.05)
+    turn.set()
+    await asyncio.gather(before_us, renewing)
+    await keeper.renew()
+    assert not held.fenced
