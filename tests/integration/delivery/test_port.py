@@ -150,7 +150,12 @@ async def test_a_wake_reaches_the_actor_or_else_a_host(session_id: UUID, hosts: 
     seen: list[str] = []
     actor = hosts.actors[0]
     original = actor._answer_to
-    actor._answer_to = lambda message: (seen.append(message["type"]), original(message))[1]
+
+    def noted(message: dict[str, Any]) -> Any:
+        seen.append(message["type"])
+        return original(message)
+
+    actor._answer_to = noted
     await live.wake(session_id)
     await live.interrupt(session_id, session_id)
     await live.stop(session_id, "deleted")
