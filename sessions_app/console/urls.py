@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.contrib.auth.views import LogoutView
+from django.templatetags.static import static
 from django.urls import path
 from django.views.generic import RedirectView
 
@@ -17,5 +18,6 @@ urlpatterns = [
     path("enter/", enter, name="enter"),
     path("login/", login_page, name="login"),
     path("logout/", LogoutView.as_view(), name="logout"),
+    path("favicon.ico", RedirectView.as_view(url=static("albedo/icon.svg"))),
     path("admin/login/", RedirectView.as_view(pattern_name="login", query_string=True)),
 ]

@@ -55,6 +55,7 @@ export class Transcript {
   entries(items) {
     if (items.length && this.rows.size && !items.some((entry) => this.rows.has(entry.position))) this.clear();
     const fresh = items.filter((entry) => !this.rows.has(entry.position));
+    if (fresh.length === 0) return;
     const first = Math.min(...this.rows.keys());
     const older = el("ol");
     for (const entry of fresh) {
