@@ -12,7 +12,7 @@ from pydantic import AfterValidator, Field, StringConstraints
 from sessions_app.api.answers import answer, nothing
 from sessions_app.api.gate import user_of
 from sessions_app.api.mcp_servers import McpServerOut, McpServers, as_stored
-from sessions_app.api.shapes import Body, PageQuery, ProfileChoice, Shown, Time, page
+from sessions_app.api.shapes import Body, PageQuery, ProfileChoice, Shown, Time, left_out, page
 from sessions_app.endpoints import checked_base_url
 from sessions_app.models import ProviderProfile
 from sessions_app.problems import Forbidden, InvalidRequest, NotFound
@@ -62,25 +62,25 @@ Retries = Annotated[int, Field(ge=0, le=20)]
 
 
 class ProfileChange(Body):
-    base_url: BaseUrl | None = None
-    protocol: Protocol | None = None
-    model: Model | None = None
-    api_key: ApiKey | None = Field(None, description="Write only; `env:NAME` names a variable instead.")
-    headers: Headers | None = None
-    max_output_tokens: Tokens | None = None
-    connect_timeout: Seconds | None = None
-    first_event_timeout: Seconds | None = None
-    idle_timeout: Seconds | None = None
-    request_timeout: Seconds | None = None
-    run_timeout: Seconds | None = None
-    max_retries: Retries | None = None
-    fallback: ProfileChoice | None = None
-    mcp_servers: McpServers | None = Field(None, description="The whole list; it takes the old one's place.")
+    base_url: BaseUrl = left_out()
+    protocol: Protocol = left_out()
+    model: Model = left_out()
+    api_key: ApiKey = left_out("Write only; `env:NAME` names a variable instead.")
+    headers: Headers = left_out()
+    max_output_tokens: Tokens | None = left_out("Null for none.")
+    connect_timeout: Seconds = left_out()
+    first_event_timeout: Seconds = left_out()
+    idle_timeout: Seconds = left_out()
+    request_timeout: Seconds = left_out()
+    run_timeout: Seconds = left_out()
+    max_retries: Retries = left_out()
+    fallback: ProfileChoice = left_out()
+    mcp_servers: McpServers = left_out("The whole list; it takes the old one's place.")
 
     def values(self) -> dict[str, Any]:
         """What was given, without what was not."""
-        values: dict[str, Any] = self.model_dump(exclude_none=True, exclude={"mcp_servers"})
-        if self.mcp_servers is not None:
+        values: dict[str, Any] = self.model_dump(exclude_unset=True, exclude={"mcp_servers"})
+        if "mcp_servers" in self.model_fields_set:
             values["mcp_servers"] = as_stored(self.mcp_servers)
         return values
 
@@ -176,10 +176,7 @@ async def put_provider(request: HttpRequest, name: str, body: ProfileIn) -> Http
 async def patch_provider(request: HttpRequest, name: str, body: ProfileChange) -> HttpResponse:
     """Change some fields; null takes `max_output_tokens` away, an empty `api_key` the key."""
     _require_staff(request)
-    changes = body.values()
-    if "max_output_tokens" in body.model_fields_set:
-        changes["max_output_tokens"] = body.max_output_tokens
-    return answer(_shown(await write(store.patch_profile, _known_name(name), changes)))
+    return answer(_shown(await write(store.patch_profile, _known_name(name), body.values())))
 
 
 @router.delete("/providers/{name}", response={204: None})

@@ -19,7 +19,17 @@ from sessions_app.api.fingerprints import fingerprint
 from sessions_app.api.gate import user_of
 from sessions_app.api.mcp_servers import McpServers, as_stored, require_may_set
 from sessions_app.api.schemas import SessionList, SessionOut, SessionSummary
-from sessions_app.api.shapes import Body, Flag, Name, Number, PageQuery, ProfileChoice, new_path_id, page
+from sessions_app.api.shapes import (
+    Body,
+    Flag,
+    Name,
+    Number,
+    PageQuery,
+    ProfileChoice,
+    left_out,
+    new_path_id,
+    page,
+)
 from sessions_app.models import Session
 from sessions_app.overview import in_status, latest_first, summary, with_work
 from sessions_app.render import Rendered, render_time
@@ -51,12 +61,12 @@ class SessionIn(Body):
 
 
 class SessionChange(Body):
-    name: Name | None = None
-    archived: bool | None = None
-    provider: ProfileChoice | None = None
-    model: Name | None = None
-    instructions: Instructions | None = None
-    mcp_servers: McpServers | None = Field(None, description="The whole list; it takes the old one's place.")
+    name: Name = left_out()
+    archived: bool = left_out()
+    provider: ProfileChoice = left_out()
+    model: Name = left_out()
+    instructions: Instructions = left_out()
+    mcp_servers: McpServers = left_out("The whole list; it takes the old one's place.")
 
 
 class SessionQuery(PageQuery):
@@ -129,8 +139,8 @@ async def patch_session(request: HttpRequest, session_id: str, body: SessionChan
     """Change some fields; what is not named stays."""
     session = await access_session(user_of(request), session_id)
     require_may_set(user_of(request), body.mcp_servers)
-    changes: dict[str, Any] = body.model_dump(exclude_none=True, exclude={"mcp_servers"})
-    if body.mcp_servers is not None:
+    changes: dict[str, Any] = body.model_dump(exclude_unset=True, exclude={"mcp_servers"})
+    if "mcp_servers" in body.model_fields_set:
         changes["mcp_servers"] = as_stored(body.mcp_servers)
     changed = await write(store.update_session, session.id, changes)
     await nudges.announce(changed, "invalidate")

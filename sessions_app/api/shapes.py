@@ -51,6 +51,15 @@ class Body(Schema):
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
+def left_out(description: str | None = None) -> Any:
+    """The default of a field that may be absent but not null; `model_fields_set` tells which were given."""
+    return Field(default=None, description=description, json_schema_extra=_without_default)
+
+
+def _without_default(schema: dict[str, Any]) -> None:
+    schema.pop("default", None)
+
+
 class Shown(Schema):
     """What the server answers."""
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from sessions_app.api.providers import ProfileChange
 from sessions_app.models import ProviderProfile
 from sessions_app.store.executor import read
 from sessions_app.store.profiles import UnknownProfile, resolve
@@ -57,6 +58,14 @@ async def test_a_put_replaces_and_a_patch_changes(staff: Caller) -> None:
     assert (await staff.send("DELETE", PATH)).status_code == 204
     problem(await staff.get(PATH), 404, "not_found")
     problem(await staff.send("DELETE", PATH), 404, "not_found")
+
+
+@pytest.mark.parametrize("field", sorted({*ProfileChange.model_fields} - {"max_output_tokens"}))
+async def test_null_is_no_value_of_a_profile(staff: Caller, field: str) -> None:
+    await staff.send("PUT", PATH, BODY)
+    for method, body in (("PATCH", {field: None}), ("PUT", {**BODY, field: None})):
+        refused = problem(await staff.send(method, PATH, body), 400, "invalid_request")
+        assert refused["fields"] == [f"/{field}"]
 
 
 async def test_a_key_does_not_follow_to_another_address(staff: Caller) -> None:

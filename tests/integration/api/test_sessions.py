@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from django.test.utils import CaptureQueriesContext
 
+from sessions_app.api.sessions import SessionChange
 from sessions_app.models import Input, Run, Session
 from sessions_app.store.executor import read, write
 from tests.integration.api.callers import Caller, RecordedLive, fresh, problem, told
@@ -158,6 +159,18 @@ async def test_a_patch_changes_what_it_names(alice: Caller, live: RecordedLive) 
     changed = told(await alice.send("PATCH", f"/api/sessions/{session['id']}", {"name": "new"}))
     assert (changed["name"], changed["instructions"]) == ("new", "be brief")
     assert live.named("announce")[-1][3] == "invalidate"
+
+
+@pytest.mark.parametrize("field", sorted(SessionChange.model_fields))
+async def test_null_is_no_change_to_a_session(alice: Caller, field: str) -> None:
+    session = await alice.make_session(name="kept")
+    refused = problem(
+        await alice.send("PATCH", f"/api/sessions/{session['id']}", {field: None}), 400, "invalid_request"
+    )
+    assert refused["fields"] == [f"/{field}"]
+    document = SessionChange.model_json_schema()["properties"][field]
+    assert "null" not in str(document)
+    assert "default" not in document
 
 
 async def test_an_idle_session_is_removed_with_its_folder_and_its_actor(
