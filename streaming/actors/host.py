@@ -53,7 +53,9 @@ class ActorHost:
         self._lease = LeaseKeeper(name, limits, self._actors)
         self.draining = False
 
-    def start(self) -> None:
+    def start(self, *, alone: bool = False) -> None:
+        """`alone`: no other process has the database."""
+        self._lease.alone = alone
         self._loops = [
             asyncio.create_task(self._listen(), name="host-listen"),
             asyncio.create_task(self._sweep(), name="host-sweep"),

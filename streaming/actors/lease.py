@@ -1,6 +1,7 @@
 """Keep the leases of a host's actors, on the loop that runs them: a blocked loop must not look alive.
 
-An actor whose lease is lost, or could not be renewed for the self-fence time, is told to stop.
+An actor whose lease is lost, or could not be renewed for the self-fence time, is told to stop. Where no other
+process has the database nobody can take a lease, and one that could not be renewed is ours all the same.
 """
 
 from __future__ import annotations
@@ -35,13 +36,14 @@ class Holder(Protocol):
 
 
 class LeaseKeeper:
-    """Renews every lease each `renew_seconds` in one statement."""
+    """Renews every lease each `renew_seconds` at once. `alone`: no other process has the database."""
 
     def __init__(self, host: str, limits: ActorLimits, actors: Mapping[UUID, Holder]) -> None:
         self._host = host
         self._limits = limits
         self._actors = actors
         self._renewed_at: dict[UUID, float] = {}
+        self.alone = False
 
     async def keep(self) -> None:
         while True:
@@ -70,6 +72,8 @@ class LeaseKeeper:
 
     def _fence_stale(self, held: Mapping[UUID, Holder], now: float) -> None:
         """The lease may be over before the next answer comes: act as if it were."""
+        if self.alone:
+            return
         for session_id, actor in held.items():
             renewed_at = max(self._renewed_at.get(session_id, 0.0), actor.claimed_at)
             if now - renewed_at > self._limits.self_fence_seconds:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 from uuid import UUID
@@ -19,19 +20,27 @@ log = logging.getLogger("albedo.recorder")
 P = ParamSpec("P")
 T = TypeVar("T")
 
-# SQLite itself waits out a lock for its own timeout first; together this covers a backup or a restart.
-_PAUSES_SECONDS = (0.2, 0.5, 1.0, 2.0, 4.0)
+# A full disk or a long backup should cost a wait, not a run; SQLite itself waits out a lock before each try.
+PATIENCE_SECONDS = 120.0
+FIRST_PAUSE_SECONDS = 0.2
+LONGEST_PAUSE_SECONDS = 4.0
+# What a write that must be finished gets once its actor is told to go: the process may be leaving.
+LAST_SECONDS = 5.0
 
 
 async def durable(fn: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Run a store function that writes. Raises LeaseLost at once, OperationalError when patience is over."""
-    for pause in _PAUSES_SECONDS:
+    began = time.monotonic()
+    pause = FIRST_PAUSE_SECONDS
+    while True:
         try:
             return await executor.write(fn, *args, **kwargs)
         except OperationalError as error:
+            if time.monotonic() - began >= PATIENCE_SECONDS:
+                raise
             log.warning("a write is tried again: %s", type(error).__name__)
-            await asyncio.sleep(pause)
-    return await executor.write(fn, *args, **kwargs)
+        await asyncio.sleep(pause)
+        pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
 
 
 async def shielded(fn: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -40,7 +49,8 @@ async def shielded(fn: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     try:
         return await asyncio.shield(task)
     except asyncio.CancelledError:
-        await asyncio.wait([task])
+        await asyncio.wait([task], timeout=LAST_SECONDS)
+        task.cancel()
         raise
 
 

@@ -89,3 +89,14 @@ async def test_a_renewal_that_waited_for_its_turn_counts_from_when_it_was_made(s
     await asyncio.gather(before_us, renewing)
     await keeper.renew()
     assert not held.fenced
+
+
+async def test_who_is_alone_with_the_database_is_not_fenced_off_for_want_of_a_renewal(
+    session: Session,
+) -> None:
+    claim = await executor.write(claimed, session)
+    held = Held(claim.fence, claimed_at=time.monotonic() - 11)
+    keeper = LeaseKeeper("one", ActorLimits(), {session.id: held})
+    keeper.alone = True
+    await keeper.renew()
+    assert not held.fenced

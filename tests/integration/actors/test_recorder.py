@@ -1,0 +1,93 @@
+"""Durable writes while the database is away, for a moment or for good."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+
+import pytest
+from django.db import OperationalError
+
+from sessions_app.store.fence import LeaseLost
+from streaming.actors import recorder
+from streaming.actors.recorder import durable, shielded
+
+FAILURES_OF_A_LONG_OUTAGE = 12
+
+
+class Away:
+    """A write that fails so many times before it succeeds; -1: always."""
+
+    def __init__(self, failures: int) -> None:
+        self.left = failures
+        self.tried = threading.Event()
+
+    def __call__(self) -> str:
+        self.tried.set()
+        if self.left:
+            self.left -= 1
+            raise OperationalError("database or disk is full")
+        return "stored"
+
+
+@pytest.fixture(autouse=True)
+def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recorder, "LONGEST_PAUSE_SECONDS", 0.001)
+    monkeypatch.setattr(recorder, "FIRST_PAUSE_SECONDS", 0.001)
+
+
+async def test_a_write_is_tried_until_the_database_is_back(transactional_db: None) -> None:
+    assert await durable(Away(FAILURES_OF_A_LONG_OUTAGE)) == "stored"
+
+
+async def test_a_write_fails_when_patience_is_over(
+    transactional_db: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recorder, "PATIENCE_SECONDS", 0.05)
+    with pytest.raises(OperationalError):
+        await durable(Away(-1))
+
+
+async def test_a_lost_lease_is_not_tried_again(transactional_db: None) -> None:
+    tries = 0
+
+    def stale() -> None:
+        nonlocal tries
+        tries += 1
+        raise LeaseLost("past")
+
+    with pytest.raises(LeaseLost):
+        await durable(stale)
+    assert tries == 1
+
+
+async def test_a_shielded_write_is_finished_before_its_cancellation_goes_on(transactional_db: None) -> None:
+    begun, release, done = threading.Event(), threading.Event(), threading.Event()
+
+    def write() -> None:
+        begun.set()
+        release.wait(30)
+        done.set()
+
+    task = asyncio.ensure_future(shielded(write))
+    await asyncio.to_thread(begun.wait, 30)
+    task.cancel()
+    await asyncio.sleep(0)
+    assert not task.done()
+    release.set()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert done.is_set()
+
+
+async def test_a_shielded_write_that_cannot_be_made_lets_its_task_go(
+    transactional_db: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recorder, "LAST_SECONDS", 0.05)
+    away = Away(-1)
+    task = asyncio.ensure_future(shielded(away))
+    await asyncio.to_thread(away.tried.wait, 30)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        async with asyncio.timeout(30):
+            await task
