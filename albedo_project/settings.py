@@ -175,6 +175,10 @@ LOGGING = {
         # Both write request headers or SQL at DEBUG, where secrets stand.
         "httpcore": {"level": "WARNING"},
         "httpx": {"level": "WARNING"},
+        "httpcore2": {"level": "WARNING"},
+        "httpx2": {"level": "WARNING"},
+        # What an MCP server says beside its protocol, however much, is not ours to repeat.
+        "mcp": {"level": "CRITICAL"},
         "django.db.backends": {"level": "INFO"},
     },
 }

@@ -98,6 +98,20 @@ class KernelLimits:
 
 
 @dataclass(frozen=True, slots=True)
+class McpLimits:
+    """MCP servers: how long they may take, and how much they may say."""
+
+    start_seconds: float = 30.0
+    call_seconds: float = 600.0
+    # A well-behaved server ends when its input does; what is left of the others is killed then.
+    close_seconds: float = 2.0
+    tools: int = 128
+    description_chars: int = 4_000
+    schema_chars: int = 65_536
+    answer_bytes: int = 16 * MIB
+
+
+@dataclass(frozen=True, slots=True)
 class ActorLimits:
     """Leases, sweeps and rests (contract section 11)."""
 
@@ -119,4 +133,5 @@ class Limits:
     feed: FeedLimits = FeedLimits()
     delivery: DeliveryLimits = DeliveryLimits()
     kernel: KernelLimits = KernelLimits()
+    mcp: McpLimits = McpLimits()
     actor: ActorLimits = ActorLimits()

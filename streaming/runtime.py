@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 from typing import TypeVar
 
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
+from sessions_app.models import Session
 from sessions_app.store import claims, executor, profiles
+from sessions_app.store.sessions import resolve_mcp_servers
 from streaming.actors.host import ActorHost, host_name
 from streaming.actors.services import Services
 from streaming.actors.session import SessionActor
@@ -20,6 +23,7 @@ from streaming.limits import (
     FeedLimits,
     KernelLimits,
     Limits,
+    McpLimits,
     ProgressLimits,
     WireLimits,
 )
@@ -28,6 +32,8 @@ from streaming.providers.demo import demo_script
 from streaming.providers.scripted import ScriptedProvider
 from streaming.providers.types import Profile
 from streaming.tools.declared import BadDeclaration, declared
+from streaming.tools.mcp.config import McpServer
+from streaming.tools.mcp.servers import McpServers
 from streaming.tools.registry import ToolRegistry
 
 Group = TypeVar("Group")
@@ -41,6 +47,7 @@ def limits_from_settings() -> Limits:
         feed=_group("feed", FeedLimits),
         delivery=_group("delivery", DeliveryLimits),
         kernel=_group("kernel", KernelLimits),
+        mcp=_group("mcp", McpLimits),
         actor=_group("actor", ActorLimits),
     )
 
@@ -76,6 +83,8 @@ class Runtime:
             tools=_tools(self.limits),
             open_kernel=lambda workspace: SessionKernel(self._kernels, workspace),
             resolve_profile=self._resolve_profile,
+            open_mcp=self._open_mcp,
+            resolve_mcp=_resolve_mcp,
             host=self.name,
         )
         self.host = ActorHost(self._make_actor, self.limits.actor, self.name)
@@ -98,6 +107,10 @@ class Runtime:
     def _make_actor(self, claim: claims.Claim, channel: str) -> SessionActor:
         return SessionActor(claim, channel, self._services)
 
+    def _open_mcp(self, workspace: Path) -> McpServers:
+        limits = self.limits
+        return McpServers(limits.mcp, limits.kernel, self._kernels.environment, self._kernels, workspace)
+
     async def _resolve_profile(self, name: str, model: str) -> Profile:
         try:
             found = await executor.read(profiles.resolve, name)
@@ -106,3 +119,9 @@ class Runtime:
         values = {field.name: getattr(found, field.name) for field in dataclasses.fields(Profile)}
         base_url = self._demo.base_url if found.name == profiles.DEMO else found.base_url
         return Profile(**{**values, "base_url": base_url, "model": model or found.model})
+
+
+async def _resolve_mcp(session: Session) -> list[McpServer]:
+    found = await executor.read(resolve_mcp_servers, session)
+    names = [field.name for field in dataclasses.fields(McpServer)]
+    return [McpServer(**{name: getattr(server, name) for name in names}) for server in found]

@@ -125,7 +125,7 @@ class Calls:
             shown += len(text)
             turn.publisher.emit("tool_output", delta)
 
-        parsed = turn.services.tools.check(new.name, new.arguments)
+        parsed = turn.tools.check(new.name, new.arguments)
         if isinstance(parsed, ToolRefusal):
             return parsed.result
         context = ToolContext(
@@ -136,7 +136,7 @@ class Calls:
             interrupted=self._stop,
             kernel=turn.kernel,
         )
-        return await turn.services.tools.call(parsed, context)
+        return await turn.tools.call(parsed, context)
 
     async def _finish(self, call_pk: UUID, result: ToolResult, duration_ms: int) -> None:
         turn, planned = self._turn, self._planned[call_pk]

@@ -88,9 +88,24 @@ class Driver:
             run_deadline = time.monotonic() + profiles[0].run_timeout
             self._step = Step(self.turn, profiles, conversation, run_deadline)
             self._calls = Calls(self.turn, conversation)
+            await self._join_mcp_tools()
             return await self._follow(self._step, self._calls, conversation)
+        except RunInterrupted:
+            return self._stopped()
         finally:
             deadline.cancel()
+
+    async def _join_mcp_tools(self) -> None:
+        """Let the run have the tools of the session's MCP servers; one that is not there is told of."""
+        turn = self.turn
+        servers = await turn.services.resolve_mcp(turn.session)
+        taken = [spec.name for spec in turn.tools.specs]
+        async with turn.scope:
+            offered = await turn.mcp.offered(servers, taken)
+        turn.tools = turn.tools.joined(offered.tools, offered.missing)
+        for name, reason in offered.missing.items():
+            text = f"The MCP server {name!r} is not available: {reason}"
+            turn.publisher.emit("note", {"code": "mcp_unavailable", "text": text})
 
     async def _follow(self, step: Step, calls: Calls, conversation: Conversation) -> Finish:
         action: Action = self._run.begin()

@@ -60,7 +60,7 @@ class Step:
         turn, profile = self._turn, self._profiles[ask.fallback]
         turn.provider, turn.model = profile.name, profile.model
         self._begin(ask)
-        request = StepRequest(turn.session.instructions, self._conversation.items, turn.services.tools.specs)
+        request = StepRequest(turn.session.instructions, self._conversation.items, turn.tools.specs)
         attempt = turn.services.client.attempt(
             profile,
             request,

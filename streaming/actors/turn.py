@@ -13,11 +13,16 @@ from streaming.actors.publisher import Publisher
 from streaming.actors.services import Services
 from streaming.progress.projection import Projection
 from streaming.tools.base import SessionKernel
+from streaming.tools.mcp.servers import McpServers
+from streaming.tools.registry import ToolRegistry
 
 
 @dataclass(slots=True)
 class Turn:
-    """One run's surroundings. The times are the proof of a stop; the profile is the one last asked."""
+    """One run's surroundings. The times are the proof of a stop; the profile is the one last asked.
+
+    `tools` are the process's own until those of the session's MCP servers have joined them.
+    """
 
     fence: Fence
     generation: str
@@ -27,6 +32,8 @@ class Turn:
     projection: Projection
     kernel: SessionKernel
     services: Services
+    mcp: McpServers
+    tools: ToolRegistry
     scope: InterruptScope = field(default_factory=InterruptScope)
     provider_closed_at: datetime | None = None
     tool_interrupted_at: datetime | None = None

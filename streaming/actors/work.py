@@ -51,6 +51,7 @@ class Work:
         self._services = services
         self._announce = announce
         self._kernel = services.open_kernel(Path(session.workspace))
+        self._mcp = services.open_mcp(Path(session.workspace))
         self.projection = Projection(services.limits.progress, services.tools.preview_keys)
         self._phase: Phase = "idle"
         self._run_id: UUID | None = None
@@ -112,7 +113,7 @@ class Work:
             await self._resting.wait()
 
     async def close(self) -> None:
-        await self._kernel.close()
+        await asyncio.gather(self._kernel.close(), self._mcp.close())
 
     async def _answer(self, taken: runs.Taken) -> None:
         run = taken.run
@@ -128,6 +129,8 @@ class Work:
             projection=self.projection,
             kernel=self._kernel,
             services=self._services,
+            mcp=self._mcp,
+            tools=self._services.tools,
         )
         self._driver = Driver(turn, self._mailbox, self._advance_to)
         if self._draining:

@@ -52,7 +52,8 @@ class Guard:
         # From here on a full pipe means a guardian that stands still.
         os.set_blocking(self._pipe().fileno(), False)
 
-    def add(self, token: str, group: int, folder: Path) -> None:
+    def add(self, token: str, group: int | None, folder: Path) -> None:
+        """A run from now on: its process group where that is known, its folder, and all with its mark."""
         self._runs[token] = {"add": token, "group": group, "folder": str(folder)}
         self._tell(self._runs[token])
 

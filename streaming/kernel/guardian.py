@@ -81,7 +81,8 @@ def main() -> None:
     for line in sys.stdin.buffer:
         obey(line, runs, roots)
     for run in runs.values():
-        kill_group(run["group"])
+        if run["group"] is not None:
+            kill_group(run["group"])
     end_runs(runs)
     for root in roots:
         shutil.rmtree(root, ignore_errors=True)

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import zmq.asyncio
 
-from streaming.kernel.environment import allowed_environment
+from streaming.kernel.environment import MARKER, allowed_environment
 from streaming.kernel.errors import KernelStartFailed
 from streaming.kernel.guard import Guard
 from streaming.kernel.manager import Host, Kernel, start_kernel
@@ -67,6 +67,24 @@ class KernelPool:
     @property
     def guardian_pid(self) -> int | None:
         return self._host.guard.pid if self._host else None
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """What processes beside kernels may see, too, of the server's environment."""
+        return self._environment
+
+    def mark(self, token: str) -> Mapping[str, str]:
+        """Variables for a process that is no kernel: what has them ends with `unmark`, or with the server."""
+        if self._host is None:
+            return {}
+        folder = self._host.root / f"marked-{token}"
+        folder.mkdir(mode=0o700, exist_ok=True)
+        self._host.guard.add(token, None, folder)
+        return {MARKER: token}
+
+    def unmark(self, token: str) -> None:
+        if self._host is not None:
+            self._host.guard.end(token)
 
     async def start(self) -> None:
         """Start the guardian and begin to warm kernels; returns without waiting for them."""

@@ -10,10 +10,12 @@ from typing import Any
 from streaming.providers.types import ToolSpec
 from streaming.tools.arguments import BadArguments, cleaned, fit, parse_object
 from streaming.tools.base import Tool, ToolContext, ToolResult, error_result
+from streaming.tools.mcp.names import server_of
 
 logger = logging.getLogger(__name__)
 
 NAME_CHARS = 100
+NONE_MISSING: Mapping[str, str] = {}
 MESSAGE_CHARS = 1_000
 
 
@@ -33,13 +35,21 @@ class ToolRefusal:
 
 
 class ToolRegistry:
-    """Tools by name, in the order given. Raises ValueError where two have the same name."""
+    """Tools by name, in the order given. Raises ValueError where two have the same name.
 
-    def __init__(self, tools: Iterable[Tool]) -> None:
+    `missing` says of an MCP server, by its name, why its tools are not there.
+    """
+
+    def __init__(self, tools: Iterable[Tool], missing: Mapping[str, str] = NONE_MISSING) -> None:
         given = list(tools)
+        self._missing = missing
         self._tools = {tool.spec.name: tool for tool in given}
         if len(self._tools) != len(given):
             raise ValueError("two tools have the same name")
+
+    def joined(self, tools: Iterable[Tool], missing: Mapping[str, str]) -> ToolRegistry:
+        """These tools and further ones."""
+        return ToolRegistry([*self._tools.values(), *tools], missing)
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
@@ -58,7 +68,7 @@ class ToolRegistry:
         """Read the raw arguments of a call; never raises."""
         try:
             tool = self._named(name)
-            return ParsedArguments(tool, fit(tool.spec.parameters, parse_object(arguments_text)))
+            return ParsedArguments(tool, _fitting(tool, parse_object(arguments_text)))
         except BadArguments as error:
             return ToolRefusal(error_result(str(error)))
 
@@ -66,7 +76,7 @@ class ToolRegistry:
         """The same for arguments that are parsed already, such as edited ones."""
         try:
             tool = self._named(name)
-            return ParsedArguments(tool, fit(tool.spec.parameters, cleaned(dict(arguments))))
+            return ParsedArguments(tool, _fitting(tool, cleaned(dict(arguments))))
         except BadArguments as error:
             return ToolRefusal(error_result(str(error)))
 
@@ -82,6 +92,13 @@ class ToolRegistry:
     def _named(self, name: str) -> Tool:
         tool = self._tools.get(name)
         if tool is None:
+            if reason := self._missing.get(server_of(name)):
+                raise BadArguments(f"the MCP server {server_of(name)!r} is not available: {reason}")
             known = ", ".join(self._tools) or "none"
             raise BadArguments(f"there is no tool named {name[:NAME_CHARS]!r}; the tools are: {known}")
         return tool
+
+
+def _fitting(tool: Tool, value: dict[str, Any]) -> dict[str, Any]:
+    """`value` checked, unless the tool does that itself: a schema from elsewhere is not run on this loop."""
+    return value if getattr(tool, "checks_arguments", False) else fit(tool.spec.parameters, value)

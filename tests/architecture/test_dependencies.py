@@ -23,6 +23,8 @@ BROUGHT_ALONG: dict[str, str] = {
     "asgiref": "Django and channels stand on it",
     "autobahn": "daphne's WebSocket protocol",
     "httpcore": "httpx stands on it",
+    "httpx2": "mcp's transport over HTTP",
+    "mcp-types": "mcp's messages",
     "pydantic": "django-ninja's schemas",
     "pyzmq": "jupyter-client's sockets",
     "traitlets": "jupyter-client's configuration",

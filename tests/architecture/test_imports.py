@@ -61,7 +61,10 @@ IMPURE = ("asyncio", "channels", "django", "httpx", "jupyter_client", "socket", 
 # A foreign library's types stop at the seam that is named here.
 SEAMS: dict[str, tuple[str, ...]] = {
     "httpx": ("streaming.providers.transport", "sessions_app.terminal"),
+    "httpx2": ("streaming.tools.mcp",),
     "jupyter_client": ("streaming.kernel",),
+    "mcp": ("streaming.tools.mcp",),
+    "mcp_types": ("streaming.tools.mcp",),
     "zmq": ("streaming.kernel",),
     "daphne": ("albedo_project",),
     "twisted": ("albedo_project",),

@@ -14,6 +14,7 @@ VALUES = (
     "streaming/providers/types.py",
     "streaming/kernel/errors.py",
     "streaming/kernel/values.py",
+    "streaming/tools/mcp/config.py",
 )
 
 # Parts that mean something only together, by the file that tries them so. The first match counts.
@@ -23,7 +24,7 @@ TRIED_BY: dict[str, str] = {
     "streaming/actors/host.py": "tests/acceptance/test_recovery.py",
     "streaming/actors/lease.py": "tests/integration/actors/test_lease.py",
     "streaming/actors/mailbox.py": "tests/integration/actors/test_mailbox.py",
-    "streaming/actors/recorder.py": "tests/acceptance/test_main_job.py",
+    "streaming/actors/recorder.py": "tests/integration/actors/test_recorder.py",
     "streaming/actors/services.py": "tests/acceptance/test_main_job.py",
     "streaming/actors/session.py": "tests/acceptance/test_main_job.py",
     "streaming/actors/step.py": "tests/acceptance/test_main_job.py",
@@ -54,6 +55,10 @@ TRIED_BY: dict[str, str] = {
     "streaming/providers/shared.py": "tests/unit/providers/test_client.py",
     "streaming/providers/wire_errors.py": "tests/unit/providers/test_classify.py",
     "streaming/routing.py": "tests/integration/delivery/test_server.py",
+    "streaming/tools/mcp/connection.py": "tests/integration/mcp/test_stdio.py",
+    "streaming/tools/mcp/http.py": "tests/integration/mcp/test_http.py",
+    "streaming/tools/mcp/servers.py": "tests/integration/mcp/test_stdio.py",
+    "streaming/tools/mcp/tool.py": "tests/integration/mcp/test_stdio.py",
     "streaming/runtime.py": "tests/acceptance/test_main_job.py",
 }
 

@@ -71,3 +71,21 @@ async def test_cancellation_passes_through(tmp_path: Path) -> None:
     parsed = accepted(registry.check("echo", '{"text": "a"}'))
     with pytest.raises(asyncio.CancelledError):
         await registry.call(parsed, context_of(tmp_path))
+
+
+def test_further_tools_join_and_a_missing_server_is_told_with_its_reason() -> None:
+    registry = ToolRegistry([Echo()])
+    joined = registry.joined([PythonTool()], {"files": "it is away"})
+    assert [spec.name for spec in joined.specs] == ["echo", "python"]
+    assert [spec.name for spec in registry.specs] == ["echo"]
+    assert refused(joined.check("files__read", "{}")) == (
+        "error: the MCP server 'files' is not available: it is away"
+    )
+    assert "the tools are: echo" in refused(joined.check("other__read", "{}"))
+
+
+def test_a_tool_that_checks_its_own_arguments_gets_them_as_they_are() -> None:
+    tool = Echo()
+    tool.checks_arguments = True  # type: ignore[attr-defined]
+    assert accepted(ToolRegistry([tool]).check("echo", '{"more": 1}')).arguments == {"more": 1}
+    assert "must be a JSON object" in refused(ToolRegistry([tool]).check("echo", "[]"))
