@@ -99,16 +99,16 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 # a layer for either.
 MEMORY_LAYER = "streaming.delivery.memory_layer.MemoryChannelLayer"
 CHANNEL_LAYERS: dict[str, dict[str, Any]]
-if redis_url := env.text("REDIS_URL"):
+if REDIS_URL := env.text("REDIS_URL"):
     # A wait for messages lasts 5 s, which is also the client's own limit on any answer: a quiet layer
     # would fail. This is longer, and still ends what waits on a Redis that is gone.
-    hosts = {"hosts": [{"address": redis_url, "socket_timeout": 20, "socket_connect_timeout": 5}]}
+    hosts = {"hosts": [{"address": REDIS_URL, "socket_timeout": 20, "socket_connect_timeout": 5}]}
     CHANNEL_LAYERS = {
         "default": {"BACKEND": "channels_redis.core.RedisChannelLayer", "CONFIG": hosts},
         "broadcast": {"BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer", "CONFIG": hosts},
     }
     # Failed logins and one-time links count in every process alike.
-    CACHES = {"default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": redis_url}}
+    CACHES = {"default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": REDIS_URL}}
 else:
     CHANNEL_LAYERS = {"default": {"BACKEND": MEMORY_LAYER}, "broadcast": {"BACKEND": MEMORY_LAYER}}
     CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}

@@ -1,0 +1,47 @@
+"""`manage.py run_actors`: an actor host without a web server, one of any number on PostgreSQL and Redis."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+
+from sessions_app.instance import draining
+from sessions_app.store import executor
+from streaming.kernel.hardening import forbid_inspection
+from streaming.runtime import Runtime
+
+
+class Command(BaseCommand):
+    help = "Run session actors until SIGTERM, which drains them. Needs REDIS_URL."
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        if not settings.REDIS_URL:
+            raise CommandError("run_actors needs REDIS_URL: the in-memory layer reaches no other process.")
+        forbid_inspection()
+        try:
+            asyncio.run(self._serve())
+        finally:
+            executor.close()
+
+    async def _serve(self) -> None:
+        told = asyncio.Event()
+
+        def signalled() -> None:
+            if told.is_set():
+                os._exit(1)
+            told.set()
+
+        for number in (signal.SIGTERM, signal.SIGINT):
+            asyncio.get_running_loop().add_signal_handler(number, signalled)
+        runtime = Runtime()
+        await runtime.start(alone=False)
+        self.stdout.write(f"Actor host {runtime.name} is ready.")
+        self.stdout.flush()
+        await told.wait()
+        draining.begin()
+        await runtime.drain()
