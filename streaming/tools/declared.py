@@ -35,6 +35,8 @@ def problem_of(spec: ToolSpec) -> str:
         Draft202012Validator.check_schema(dict(spec.parameters))
     except SchemaError as error:
         return f"its parameters are no JSON Schema: {error.message[:300]}"
+    except RecursionError:
+        return "its parameters are nested too deeply"
     if spec.parameters.get("type") != "object":
         return 'its parameters are not a schema of "type": "object"'
     if spec.max_argument_chars is not None and spec.max_argument_chars < 1:

@@ -82,6 +82,27 @@ def test_a_stop_and_a_death_leave_the_session_able_to_go_on(server: ServerProces
     assert "canary" not in json.dumps([session.snapshot(), session.history(), follower.events])
 
 
+def test_a_stop_does_not_wait_for_a_server_that_does_not_start(
+    server: ServerProcess, model: MakeModel, tmp_path: Path
+) -> None:
+    notes = tmp_path / "notes"
+    made = model(Reply(Say("without it")))
+    described = stdio("deaf", "--deaf", NOTES=str(notes))
+    made.session.http.patch(made.session.path, json={"mcp_servers": [described]}).raise_for_status()
+    with made.session.follow() as follower:
+        asked = made.session.ask("Hello?")
+        wait_for(lambda: bool(noted(notes, r"pid (\d+)")), "the MCP server is being started")
+        made.session.interrupt()
+        follower.until_answered(asked["id"])
+        (ended,) = follower.of("turn_completed")
+    assert ended["outcome"] == "interrupted"
+    assert made.requests == []
+    made.session.http.patch(made.session.path, json={"mcp_servers": []}).raise_for_status()
+    made.session.answer("Hello again?")
+    (pid,) = noted(notes, r"pid (\d+)")
+    wait_for(lambda: is_gone(pid), "the server that is configured no more ends")
+
+
 def test_its_processes_end_with_a_server_that_is_killed(
     start_server: StartServer, model_on: MakeModel, tmp_path: Path
 ) -> None:

@@ -12,6 +12,7 @@ import sys
 import time
 
 import anyio
+from mcp import MCPError
 from mcp.server.mcpserver import Context, Image, MCPServer
 
 PNG = base64.b64decode(
@@ -56,6 +57,12 @@ def picture() -> Image:
 @server.tool()
 def fail() -> str:
     raise ValueError("it cannot be done")
+
+
+@server.tool()
+def refuse() -> str:
+    """An error of the protocol, with a secret in it."""
+    raise MCPError(-32603, f"no luck with {os.environ.get('MINE')}")
 
 
 @server.tool(name="odd.tool/" + "n" * 80)

@@ -24,6 +24,8 @@ from streaming.tools.mcp.config import McpServer, Shelter
 from streaming.tools.mcp.http import http_client
 
 DETAIL_CHARS = 300
+# What is shorter hides nothing, and would make holes in every other word.
+SECRET_CHARS = 6
 # What the transport may still take once it is told to end: it is cancelled then.
 CANCEL_SECONDS = 8.0
 
@@ -141,13 +143,20 @@ class McpConnection:
         return self._client
 
     def _words(self, error: BaseException) -> str:
-        """Why, in words for the model and the user."""
+        """Why, in words for the model and the user: bounded, and without the secrets that it was given."""
+        words = self._raw_words(error)
+        for secret in (*self.server.env.values(), *self.server.headers.values()):
+            if len(secret) >= SECRET_CHARS:
+                words = words.replace(secret, "[secret]")
+        return words[:DETAIL_CHARS]
+
+    def _raw_words(self, error: BaseException) -> str:
         if isinstance(error, BaseExceptionGroup):
-            return self._words(error.exceptions[0])
+            return self._raw_words(error.exceptions[0])
         if isinstance(error, MCPError):
-            return f"the server answered: {error.message}"[:DETAIL_CHARS]
+            return f"the server answered: {error.message}"
         if isinstance(error, TimeoutError):
             return f"it did not answer within {self._limits.start_seconds:g} s"
         if isinstance(error, OSError) and error.strerror:
             return f"it could not be started: {error.strerror}"
-        return f"{type(error).__name__}: {error}".rstrip(": ")[:DETAIL_CHARS]
+        return f"{type(error).__name__}: {error}".rstrip(": ")

@@ -130,9 +130,15 @@ class McpServers:
 
     def _fits(self, server: McpServer, tool: Tool) -> bool:
         """Whether a provider can be told of it: one that cannot costs the session that tool, not its runs."""
-        problem = problem_of(tool.spec)
-        if not problem and len(json.dumps(tool.spec.parameters)) > self._limits.schema_chars:
-            problem = f"its parameters are longer than {self._limits.schema_chars} characters"
+        problem = _too_long(tool.spec.parameters, self._limits.schema_chars) or problem_of(tool.spec)
         if problem:
             logger.warning("a tool of the MCP server %s is left out: %s", server.name, problem)
         return not problem
+
+
+def _too_long(parameters: Mapping[str, Any], limit_chars: int) -> str:
+    try:
+        chars = len(json.dumps(parameters))
+    except RecursionError:
+        return "its parameters are nested too deeply"
+    return f"its parameters are longer than {limit_chars} characters" if chars > limit_chars else ""

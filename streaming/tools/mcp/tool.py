@@ -9,6 +9,7 @@ from typing import Any, Literal
 from mcp_types import Tool as ListedTool
 
 from streaming.kernel.session_kernel import new_artifact_id
+from streaming.kernel.text import clean
 from streaming.limits import KernelLimits, McpLimits
 from streaming.providers.types import ToolSpec
 from streaming.tools.base import ToolContext, ToolResult, error_result
@@ -37,7 +38,7 @@ class McpTool:
         self._limits = limits
         self._kernel_limits = kernel_limits
         text = listed.description or listed.title or ""
-        self.spec = ToolSpec(name, text[: limits.description_chars], listed.input_schema)
+        self.spec = ToolSpec(name, clean(text[: limits.description_chars]), listed.input_schema)
 
     async def call(self, context: ToolContext, arguments: dict[str, Any]) -> ToolResult:
         calling = asyncio.create_task(self._connection.call(self._listed_name, arguments))

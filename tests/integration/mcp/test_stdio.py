@@ -24,7 +24,7 @@ async def shared(
 ) -> AsyncIterator[Calls]:
     folder = tmp_path_factory.mktemp("shared")
     servers = make_servers(workspace=folder)
-    described = stdio(NOTES=str(folder / "notes"), MINE="mine")
+    described = stdio(NOTES=str(folder / "notes"), MINE="canary-0f3a77")
     yield Calls(await servers.offered([server(described)], []), pool, folder)
 
 
@@ -60,6 +60,12 @@ async def test_what_the_server_refuses_is_an_error_result(shared: Calls) -> None
     assert "no tool named 'tests__none'" in (await shared.call("tests__none")).text
 
 
+async def test_a_refusal_does_not_repeat_a_secret_of_ours(shared: Calls) -> None:
+    refused = await shared.call("tests__refuse")
+    assert refused.status == "error"
+    assert refused.text == "error: the MCP server 'tests': the server answered: no luck with [secret]"
+
+
 async def test_a_long_answer_is_cut_for_the_model_and_whole_in_history(shared: Calls) -> None:
     result = await shared.call("tests__big", chars=200_000)
     assert "characters left out" in result.text
@@ -75,7 +81,7 @@ async def test_a_picture_is_kept_as_an_artifact(shared: Calls) -> None:
 
 
 async def test_it_sees_its_own_variables_and_none_of_the_servers(shared: Calls) -> None:
-    assert (await shared.call("tests__variable", name="MINE")).text == "mine"
+    assert (await shared.call("tests__variable", name="MINE")).text == "canary-0f3a77"
     for hidden in ("DATA_DIR", "DJANGO_SETTINGS_MODULE"):
         assert (await shared.call("tests__variable", name=hidden)).text == "none"
     assert (await shared.call("tests__folder")).text == str(shared.workspace)
