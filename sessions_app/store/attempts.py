@@ -50,6 +50,8 @@ def close_open_attempts(run_id: UUID, reason: str) -> None:
             **row.record,
             "ended_at": stamp,
             "outcome": "cancelled",
+            # One that had failed and was waiting for its retry now has a cancel phase in its place.
+            "failure_phase": None,
             "cancel_reason": reason,
             "cancel_phase": row.record.get("phase"),
             "cancel_observed_at": stamp,
