@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
 from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse
 from ninja import Query, Router
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from sessions_app.access import access_session
 from sessions_app.api.answers import answer
+from sessions_app.api.attempt_shapes import AttemptList, AttemptOut
 from sessions_app.api.gate import user_of
-from sessions_app.api.shapes import Id, PageQuery, Shown, Time, page, path_id
+from sessions_app.api.shapes import PageQuery, page, path_id
 from sessions_app.models import ProviderAttempt
 from sessions_app.problems import NotFound
 from sessions_app.render import Rendered, render_time
@@ -25,31 +25,7 @@ class AttemptQuery(PageQuery):
     run_id: str | None = Field(None, max_length=100, description="Only the attempts of this run.")
 
 
-class AttemptOut(Shown):
-    """One try at one step; its further fields tell what the wire did and when."""
-
-    model_config = ConfigDict(extra="allow")
-
-    id: Id
-    run_id: Id
-    step: int
-    attempt: int
-    provider: str
-    model: str
-    protocol: str
-    started_at: Time
-    ended_at: Time | None
-    outcome: str | None
-    phase: str | None
-    wire_responses: list[dict[str, Any]] = []
-
-
-class AttemptList(Shown):
-    items: list[AttemptOut]
-    next: str | None
-
-
-@router.get("/sessions/{session_id}/attempts", response=AttemptList)
+@router.get("/sessions/{session_id}/attempts", response=AttemptList, by_alias=True)
 async def list_attempts(request: HttpRequest, session_id: str, query: Query[AttemptQuery]) -> HttpResponse:
     """Attempts, oldest first."""
     session = await access_session(user_of(request), session_id)
@@ -69,7 +45,7 @@ def _list(session_id: UUID, query: AttemptQuery) -> Rendered:
     return {"items": [_shown(row) for row in shown], "next": token}
 
 
-@router.get("/sessions/{session_id}/attempts/{attempt_id}", response=AttemptOut)
+@router.get("/sessions/{session_id}/attempts/{attempt_id}", response=AttemptOut, by_alias=True)
 async def get_attempt(request: HttpRequest, session_id: str, attempt_id: str) -> HttpResponse:
     """One attempt."""
     session = await access_session(user_of(request), session_id)

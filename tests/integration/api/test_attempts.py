@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from django.utils import timezone
 
 from sessions_app.models import Artifact, ProviderAttempt, Run
 from sessions_app.store.executor import read
+from streaming.providers.record import AttemptRecord, StreamGuard, WireResponse, request_constraints
+from streaming.providers.types import Profile, ToolSpec
 from tests.integration.api.callers import Caller, fresh, problem, told
 from tests.integration.api.rows import add_call, add_run
 
@@ -16,6 +20,32 @@ pytestmark = pytest.mark.django_db(transaction=True)
 @pytest.fixture
 async def path(alice: Caller) -> str:
     return f"/api/sessions/{(await alice.make_session())['id']}"
+
+
+def full_record() -> dict[str, Any]:
+    """A record as the runtime writes it, with something in each of its parts."""
+    profile, tool = (
+        Profile("demo", "http://x/v1", "responses", "m"),
+        ToolSpec("python", "", {"type": "object"}),
+    )
+    record = AttemptRecord(
+        "id",
+        "run",
+        1,
+        99,
+        "p",
+        "m",
+        "responses",
+        timezone.now,
+        timezone.now(),
+        request_constraints(profile, [tool]),
+    )
+    record.wire_responses = [WireResponse(timezone.now(), status=200), WireResponse(timezone.now())]
+    record.wire_responses[0].tool(0).name = "python"
+    record.wire_responses[1].close_error_type = "TimeoutError"
+    record.stream_guard = StreamGuard("runaway", "python", 8_192, 8_193)
+    record.observe_cancel("user_stop", scope="run")
+    return record.to_json()
 
 
 def add_attempt(run: Run, attempt: int) -> ProviderAttempt:
@@ -28,7 +58,7 @@ def add_attempt(run: Run, attempt: int) -> ProviderAttempt:
         model="m",
         protocol="responses",
         started_at=timezone.now(),
-        record={"cancel_reason": "user_stop", "wire_responses": [{"status": 200}], "attempt": 99},
+        record=full_record(),
     )
 
 
