@@ -127,25 +127,27 @@ class ActorHost:
         while True:
             message = await receive(self._layer, HOSTS_CHANNEL)
             if message.get("type") == "host.claim":
-                await self._ensure_quietly(UUID(message["session_id"]))
+                await self._ensure_quietly(str(message.get("session_id")))
 
     async def _sweep(self) -> None:
         while True:
             await asyncio.sleep(self._limits.sweep_seconds)
-            try:
-                waiting = await executor.read(claims.orphans, _SWEEP_BATCH)
-                waiting += await executor.read(claims.waiting_at, self.name, _SWEEP_BATCH)
-            except DatabaseError as error:
-                log.warning("the sweep could not read: %s", type(error).__name__)
-                continue
-            for session_id in waiting:
-                await self._ensure_quietly(session_id)
+            for session_id in await self._waiting():
+                await self._ensure_quietly(str(session_id))
 
-    async def _ensure_quietly(self, session_id: UUID) -> None:
+    async def _waiting(self) -> list[UUID]:
         try:
-            await self.ensure(session_id)
-        except DatabaseError as error:
-            log.warning("session %s could not be claimed: %s", session_id, type(error).__name__)
+            orphans = await executor.read(claims.orphans, _SWEEP_BATCH)
+            return orphans + await executor.read(claims.waiting_at, self.name, _SWEEP_BATCH)
+        except Exception as error:
+            _outlive("the sweep could not read", error)
+            return []
+
+    async def _ensure_quietly(self, session_id: str) -> None:
+        try:
+            await self.ensure(UUID(session_id))
+        except Exception as error:
+            _outlive(f"session {session_id} could not be claimed", error)
 
     async def drain(self) -> None:
         """Take nothing new; let every actor end its step, then interrupt it, release its lease."""
@@ -166,3 +168,8 @@ class ActorHost:
         for task in doomed:
             task.cancel()
         await asyncio.gather(*doomed, return_exceptions=True)
+
+
+def _outlive(what: str, error: Exception) -> None:
+    """Nothing ends a host's loops: without them every lost wake-up would stay lost."""
+    log.warning("%s: %s", what, type(error).__name__, exc_info=not isinstance(error, DatabaseError))

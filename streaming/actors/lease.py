@@ -51,16 +51,24 @@ class LeaseKeeper:
             await self.renew()
 
     async def renew(self) -> None:
-        """One round: renew what lives here, fence off what is lost, pass on stops whose message was lost."""
+        """One round: renew what lives here, fence off what is lost, pass on stops whose message was lost.
+
+        Only cancelling it ends it by an exception: without its keeper a host would lose every session.
+        """
         held = dict(self._actors)
         if not held:
             self._renewed_at.clear()
             return
         self._fence_stale(held, time.monotonic())
         try:
-            renewal = await executor.write(claims.renew, self._host, list(held), self._limits.lease_seconds)
-        except DatabaseError as error:
-            log.warning("leases were not renewed: %s", type(error).__name__)
+            # Bounded: a database that never answers must not keep an actor going past its lease.
+            async with asyncio.timeout(self._limits.renew_seconds):
+                renewal = await executor.write(
+                    claims.renew, self._host, list(held), self._limits.lease_seconds
+                )
+        except Exception as error:
+            expected = isinstance(error, (DatabaseError, TimeoutError))
+            log.warning("leases were not renewed: %s", type(error).__name__, exc_info=not expected)
             self._fence_stale(held, time.monotonic())
             return
         self._renewed_at = dict.fromkeys(renewal.generations, renewal.since)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 from uuid import UUID
 
-from django.db import OperationalError
+from django.db import InterfaceError, OperationalError
 
 from sessions_app.store import attempts, executor
 from sessions_app.store.fence import Fence
@@ -29,13 +29,16 @@ LAST_SECONDS = 5.0
 
 
 async def durable(fn: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Run a store function that writes. Raises LeaseLost at once, OperationalError when patience is over."""
+    """Run a store function that writes. Raises LeaseLost at once, the database's error when patience is over.
+
+    A try whose connection broke may have been stored all the same: `fn` called again must give what it gave.
+    """
     began = time.monotonic()
     pause = FIRST_PAUSE_SECONDS
     while True:
         try:
             return await executor.write(fn, *args, **kwargs)
-        except OperationalError as error:
+        except (OperationalError, InterfaceError) as error:
             if time.monotonic() - began >= PATIENCE_SECONDS:
                 raise
             log.warning("a write is tried again: %s", type(error).__name__)

@@ -8,7 +8,9 @@ import time
 from datetime import timedelta
 from uuid import UUID, uuid4
 
+import pytest
 from django.contrib.auth.models import User
+from django.db import InterfaceError
 from django.utils import timezone
 
 from sessions_app.models import Session
@@ -100,3 +102,33 @@ async def test_who_is_alone_with_the_database_is_not_fenced_off_for_want_of_a_re
     keeper.alone = True
     await keeper.renew()
     assert not held.fenced
+
+
+async def test_a_database_that_never_answers_is_no_reason_to_go_on(session: Session) -> None:
+    claim = await executor.write(claimed, session)
+    held = Held(claim.fence)
+    limits = ActorLimits(renew_seconds=0.1, self_fence_seconds=0.05)
+    keeper = LeaseKeeper("one", limits, {session.id: held})
+    turn = threading.Event()
+    before_us = asyncio.ensure_future(executor.write(turn.wait))
+    renewing = asyncio.ensure_future(keeper.renew())
+    try:
+        async with asyncio.timeout(30):
+            await renewing
+        assert held.fenced
+    finally:
+        turn.set()
+        await before_us
+
+
+async def test_a_failure_that_no_database_error_tells_of_ends_no_round(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*args: object) -> None:
+        raise InterfaceError("connection already closed")
+
+    claim = await executor.write(claimed, session)
+    held = Held(claim.fence, claimed_at=time.monotonic() - 11)
+    monkeypatch.setattr(claims, "renew", broken)
+    await LeaseKeeper("one", ActorLimits(), {session.id: held}).renew()
+    assert held.fenced

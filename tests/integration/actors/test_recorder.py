@@ -6,7 +6,7 @@ import asyncio
 import threading
 
 import pytest
-from django.db import OperationalError
+from django.db import InterfaceError, OperationalError
 
 from sessions_app.store.fence import LeaseLost
 from streaming.actors import recorder
@@ -38,6 +38,17 @@ def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def test_a_write_is_tried_until_the_database_is_back(transactional_db: None) -> None:
     assert await durable(Away(FAILURES_OF_A_LONG_OUTAGE)) == "stored"
+
+
+async def test_a_connection_that_broke_costs_a_try(transactional_db: None) -> None:
+    failures = [InterfaceError("connection already closed")]
+
+    def write() -> str:
+        if failures:
+            raise failures.pop()
+        return "stored"
+
+    assert await durable(write) == "stored"
 
 
 async def test_a_write_fails_when_patience_is_over(

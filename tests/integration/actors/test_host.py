@@ -1,0 +1,109 @@
+"""The host's loops against real rows: what they survive, and what they then still do."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any, cast
+
+import pytest
+from channels.layers import get_channel_layer
+from django.contrib.auth.models import User
+from django.db import InterfaceError
+
+from sessions_app.models import Session
+from sessions_app.store import claims, executor
+from streaming.actors.host import HOSTS_CHANNEL, ActorHost
+from streaming.actors.session import Departure, SessionActor
+from streaming.limits import ActorLimits
+from tests.support.store import accepted
+
+LIMITS = ActorLimits(sweep_seconds=0.02, renew_seconds=0.02)
+PATIENCE_SECONDS = 30
+
+
+class Idler:
+    """An actor as its host sees one: it lives until it is cancelled."""
+
+    def __init__(self, claim: claims.Claim) -> None:
+        self.fence = claim.fence
+        self.session_id = claim.session.id
+        self.claimed_at = time.monotonic()
+
+    async def live(self) -> Departure:
+        await asyncio.Event().wait()
+        return Departure.LEFT
+
+    async def nudge(self) -> None:
+        """Nothing to look at."""
+
+
+class Stage:
+    """Makes actors; of the first `faults` claims none."""
+
+    def __init__(self, faults: int = 0) -> None:
+        self.faults = faults
+        self.failed: asyncio.Queue[claims.Claim] = asyncio.Queue()
+        self.made = asyncio.Event()
+
+    def __call__(self, claim: claims.Claim, channel: str) -> SessionActor:
+        if self.faults:
+            self.faults -= 1
+            self.failed.put_nowait(claim)
+            raise RuntimeError("no actor today")
+        self.made.set()
+        return cast(SessionActor, Idler(claim))
+
+
+@asynccontextmanager
+async def running(stage: Stage, limits: ActorLimits = LIMITS) -> AsyncIterator[ActorHost]:
+    host = ActorHost(stage, limits, "one")
+    host.start()
+    try:
+        yield host
+    finally:
+        await host.close()
+
+
+async def made(stage: Stage) -> None:
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        await stage.made.wait()
+
+
+async def test_the_sweep_goes_on_after_a_failure_that_no_database_error_tells_of(
+    session: Session, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read, failures = claims.orphans, [InterfaceError("connection already closed"), RuntimeError("odd")]
+
+    def orphans(limit: int) -> list[Any]:
+        if failures:
+            raise failures.pop()
+        return list(read(limit))
+
+    monkeypatch.setattr(claims, "orphans", orphans)
+    await executor.write(accepted, session, alice)
+    stage = Stage()
+    async with running(stage):
+        await made(stage)
+    assert not failures
+
+
+async def test_a_message_that_makes_no_sense_does_not_end_the_listening(session: Session) -> None:
+    layer: Any = get_channel_layer()
+    stage = Stage()
+    async with running(stage, ActorLimits(sweep_seconds=3_600)):
+        for named in ({"session_id": "none"}, {}, {"session_id": str(session.id)}):
+            await layer.send(HOSTS_CHANNEL, {"type": "host.claim", **named})
+        await made(stage)
+
+
+async def test_an_actor_that_cannot_be_made_does_not_end_the_sweep(session: Session, alice: User) -> None:
+    await executor.write(accepted, session, alice)
+    stage = Stage(faults=1)
+    async with running(stage):
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            failed = await stage.failed.get()
+        await executor.write(claims.abandon, failed.fence)
+        await made(stage)
