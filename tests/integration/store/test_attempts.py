@@ -30,6 +30,7 @@ def record(phase: str, **facts: Any) -> dict[str, Any]:
         "failure_phase": None,
         "cancel_phase": None,
         "cancel_reason": None,
+        "error_class": None,
         **facts,
     }
 
@@ -63,5 +64,5 @@ def test_an_attempt_left_open_is_cancelled_in_its_phase_and_no_other(
     ended = closed_by_the_next_actor(session, alice, left)
     assert (ended["outcome"], ended["cancel_reason"]) == ("cancelled", "lease_lost")
     assert (ended["cancel_phase"], ended["failure_phase"]) == (left["phase"], None)
-    assert ended["error_class"] == left.get("error_class")
+    assert ended["error_class"] == left["error_class"]
     assert ended["cancel_observed_at"] <= ended["ended_at"]
