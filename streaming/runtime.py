@@ -95,7 +95,7 @@ class Runtime:
             await executor.write(claims.free_all)
         await self._demo.start()
         await self._kernels.start()
-        self.host.start()
+        self.host.start(alone=alone)
 
     async def drain(self) -> None:
         """Let go in order: steps end or are interrupted, leases are released, kernels are gone."""
