@@ -51,6 +51,24 @@ def test_a_session_s_server_over_stdio_is_called_like_any_other_tool(
     assert made.session.history()[-1]["content"] == [{"kind": "text", "text": "done"}]
 
 
+def test_its_arguments_are_bounded_as_they_arrive(
+    server: ServerProcess, model: MakeModel, tmp_path: Path
+) -> None:
+    notes = tmp_path / "notes"
+    made = model(
+        Reply(Call("tests__add", {"a": 1, "b": 2, "more": "xy" * 10_000}, id="call_a", fragments=1_000)),
+        Reply(Say("shorter")),
+    )
+    described = stdio("tests", NOTES=str(notes))
+    made.session.http.patch(made.session.path, json={"mcp_servers": [described]}).raise_for_status()
+    made.session.answer("Add.")
+    first, second = made.session.get("/attempts")["items"]
+    assert (first["outcome"], second["outcome"]) == ("failed", "completed")
+    guard = first["stream_guard"]
+    assert (guard["kind"], guard["tool"], guard["limit"]) == ("limit", "tests__add", 16_384)
+    assert noted(notes, "(add .*)") == []
+
+
 def test_a_stop_and_a_death_leave_the_session_able_to_go_on(server: ServerProcess, tmp_path: Path) -> None:
     notes = tmp_path / "notes"
     scripts = [
