@@ -19,8 +19,9 @@ from django.db.models.functions import Now
 
 from sessions_app.models import Input, Run, Session, ToolCall
 from sessions_app.store.attempts import close_open_attempts
-from sessions_app.store.fence import Fence, hold
+from sessions_app.store.fence import Fence, lost, mine
 from sessions_app.store.runs import RunEnd, end_run, pending_inputs
+from sessions_app.store.sessions import is_busy
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +84,9 @@ def renew(host: str, session_ids: Collection[UUID], lease_seconds: float) -> Ren
     with transaction.atomic():
         # Read when the wait for a thread and for SQLite's lock is over: neither is part of the lease.
         since = time.monotonic()
-        mine = Session.objects.filter(id__in=session_ids, host=host, lease_until__isnull=False)
-        mine.update(lease_until=lease_end(lease_seconds))
-        held = dict(mine.values_list("id", "generation"))
+        ours = Session.objects.filter(id__in=session_ids, host=host, lease_until__isnull=False)
+        ours.update(lease_until=lease_end(lease_seconds))
+        held = dict(ours.values_list("id", "generation"))
     stops = Run.objects.filter(
         session_id__in=held, state=Run.State.RUNNING, interrupt_requested_at__isnull=False
     ).values_list("session_id", "id")
@@ -93,12 +94,26 @@ def renew(host: str, session_ids: Collection[UUID], lease_seconds: float) -> Ren
 
 
 def release(fence: Fence, last_sequence: int | None) -> None:
-    """Give the lease back. With `last_sequence` the newest cursor stays good for `up_to_date`. LeaseLost."""
+    """Give the lease back, and with it the right to write. Raises LeaseLost.
+
+    With `last_sequence` the newest cursor stays good for `up_to_date`. Leaving is no activity of the session.
+    """
+    if mine(fence).update(lease_until=None, actor_channel="", host="", last_sequence=last_sequence) != 1:
+        raise lost(fence)
+
+
+def release_idle(fence: Fence, last_sequence: int) -> bool:
+    """The same unless work came meanwhile: then False, and the lease stays. Raises LeaseLost.
+
+    One transaction, so that an input is either seen here or finds the session free.
+    """
     with transaction.atomic():
-        hold(fence)
-        Session.objects.filter(id=fence.session_id).update(
-            lease_until=None, actor_channel="", host="", last_sequence=last_sequence
-        )
+        if mine(fence).select_for_update().first() is None:
+            raise lost(fence)
+        if is_busy(fence.session_id):
+            return False
+        release(fence, last_sequence)
+        return True
 
 
 def abandon(fence: Fence) -> None:
@@ -123,8 +138,8 @@ def orphans(limit: int) -> list[UUID]:
 def waiting_at(host: str, limit: int) -> list[UUID]:
     """Sessions of a host where an input waits: their actors may have missed that it came."""
     waiting = Input.objects.filter(session_id=OuterRef("id"), state=Input.State.PENDING)
-    mine = Session.objects.filter(Exists(waiting), host=host)
-    return list(mine.order_by("activity_at").values_list("id", flat=True)[:limit])
+    ours = Session.objects.filter(Exists(waiting), host=host)
+    return list(ours.order_by("activity_at").values_list("id", flat=True)[:limit])
 
 
 def free_all() -> int:

@@ -11,6 +11,7 @@ import enum
 import json
 import logging
 import time
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 from uuid import UUID
@@ -23,7 +24,7 @@ from django.db import DatabaseError
 from sessions_app.live import live
 from sessions_app.render import render_usage
 from sessions_app.store import claims, executor
-from sessions_app.store.fence import LeaseLost
+from sessions_app.store.fence import Fence, LeaseLost
 from streaming.actors.channel import receive
 from streaming.actors.mailbox import Mailbox, preview
 from streaming.actors.publisher import Publisher
@@ -114,7 +115,11 @@ class SessionActor(AsyncConsumer):  # type: ignore[misc]
         if handler is None:
             log.warning("no handler for %s", message.get("type"))
             return
-        await handler(message)
+        try:
+            await handler(message)
+        except Exception:
+            # One message that cannot be handled is not worth the run that goes on beside it.
+            log.exception("session %s: %s failed", self.session_id, message.get("type"))
 
     async def nudge(self) -> None:
         """Look again at what waits: a message that said so may have been lost."""
@@ -168,7 +173,7 @@ class SessionActor(AsyncConsumer):  # type: ignore[misc]
     async def drain(self) -> None:
         """Let the step end within its grace, interrupt what is left, give the lease back."""
         await self._work.drain(self._services.limits.actor.drain_seconds)
-        await self._release()
+        await self._released(claims.release)
 
     async def _leave_when_idle(self) -> None:
         limits = self._services.limits.actor
@@ -177,18 +182,20 @@ class SessionActor(AsyncConsumer):  # type: ignore[misc]
             now = time.monotonic()
             if self._work.busy or self._work.kernel_alive or self._watchers.total(now):
                 self._rested_at = now
-            elif now - self._rested_at >= limits.idle_seconds:
-                await self._release()
+            elif now - self._rested_at >= limits.idle_seconds and await self._released(claims.release_idle):
                 return
 
-    async def _release(self) -> None:
-        """With its newest sequence on record, a client that has it needs no actor to learn so."""
+    async def _released(self, release: Callable[[Fence, int], bool | None]) -> bool:
+        """Whether the lease is given back, with the newest sequence on record: who has it needs no actor."""
         self.publisher.flush()
         try:
-            await executor.write(claims.release, self.fence, self.publisher.window.newest)
+            if await executor.write(release, self.fence, self.publisher.window.newest) is False:
+                await self.nudge()
+                return False
         except LeaseLost:
             self._depart(Departure.FENCED)
         self._depart(Departure.LEFT)
+        return True
 
     def _announce(self) -> None:
         """Session lists are told that something goes on here; nothing waits for them."""

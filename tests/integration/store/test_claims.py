@@ -149,3 +149,34 @@ def test_a_write_without_the_session_is_a_lost_lease(session: Session) -> None:
     with pytest.raises(LeaseLost):
         runs.start_run(Fence(session.id, 7))
     assert Input.objects.count() == 0
+
+
+def test_who_gave_the_lease_back_writes_nothing_more(session: Session, alice: User) -> None:
+    fence = claimed(session).fence
+    claims.release(fence, 42)
+    accepted(session, alice)
+    with pytest.raises(LeaseLost):
+        runs.start_run(fence)
+    with pytest.raises(LeaseLost):
+        claims.release(fence, 43)
+    assert Input.objects.get().state == "pending"
+
+
+def test_nobody_leaves_where_work_came_meanwhile(session: Session, alice: User) -> None:
+    fence = claimed(session).fence
+    accepted(session, alice)
+    assert claims.release_idle(fence, 42) is False
+    taken = runs.start_run(fence)
+    assert taken is not None
+    assert claims.release_idle(fence, 42) is False
+    runs.finish_run(fence, taken.run.id, runs.RunEnd("completed"))
+    assert claims.release_idle(fence, 42) is True
+    session.refresh_from_db()
+    assert (session.lease_until, session.last_sequence) == (None, 42)
+
+
+def test_leaving_is_no_activity(session: Session) -> None:
+    fence = claimed(session).fence
+    before = Session.objects.get().activity_at
+    claims.release_idle(fence, 42)
+    assert Session.objects.get().activity_at == before
