@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 from pathlib import Path
 
 import httpx
@@ -18,7 +19,7 @@ from tests.acceptance.conftest import MakeModel, define_profile
 from tests.support.fold import comparable
 from tests.support.processes import wait_for
 from tests.support.raw_model import RawModel
-from tests.support.server import ServerProcess
+from tests.support.server import ServerProcess, StartServer
 from tests.support.session import SessionClient
 
 
@@ -188,3 +189,26 @@ def test_a_second_server_on_the_same_data_refuses_to_start(fresh_server: ServerP
         second.start()
     assert httpx.get(f"{fresh_server.url}/api/health", trust_env=False).status_code == 200
     assert facts
+
+
+def test_a_database_that_another_program_holds_costs_a_wait_and_no_run(start_server: StartServer) -> None:
+    server = start_server(ALBEDO_ACTOR_SELF_FENCE_SECONDS="1", ALBEDO_ACTOR_RENEW_SECONDS="0.5")
+    code = "import os, time\nprint('begun', flush=True)\nwhile not os.path.exists('go'): time.sleep(0.05)"
+    with ScriptedThread([Reply(Call("python", {"code": code})), Reply(Say("done"))]) as provider:
+        profile = define_profile(server, provider.base_url, "responses")
+        session = SessionClient.create(server, provider=profile)
+        workspace = Path(session.snapshot()["workspace"])
+        with session.follow() as follower:
+            accepted = session.ask("run")
+            follower.until(lambda: bool(follower.of("tool_output")), "the cell")
+            holder = sqlite3.connect(server.data_dir / "albedo.sqlite3", isolation_level=None)
+            holder.execute("BEGIN IMMEDIATE")
+            (workspace / "go").touch()
+            # Each round takes longer than half the time after which a host that is not alone gives up.
+            wait_for(lambda: server.log.read_text().count("leases were not renewed") >= 4, "missed renewals")
+            holder.rollback()
+            holder.close()
+            follower.until_answered(accepted["id"])
+            assert [data["outcome"] for data in follower.of("turn_completed")] == ["completed"]
+            assert [data["status"] for data in follower.of("tool")] == ["ok"]
+            assert len(follower.of("reset")) == 1
