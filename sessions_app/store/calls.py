@@ -18,13 +18,8 @@ from sessions_app.store.fence import Fence, hold
 
 State = ToolCall.State
 
-_UNTOLD = {
-    State.INTERRUPTED: ("Interrupted", "The run was stopped before this call was started. It did not run."),
-    State.LOST: (
-        "Lost",
-        "The server stopped while this call ran. Whether it finished is not known; it is not run again.",
-    ),
-}
+_NOT_STARTED = "The run was stopped before this call was started. It did not run."
+_NOT_KNOWN = "{} ended while this call ran. Whether it finished is not known; it is not run again."
 
 
 class CallNotPending(Exception):
@@ -73,10 +68,15 @@ def start_call(fence: Fence, call_pk: UUID) -> ToolCall:
 
 
 def finish_call(fence: Fence, call_pk: UUID, result: CallResult) -> EndedCall:
-    """Store how a call ended: its state, its result entry, what it displayed. Raises LeaseLost."""
+    """Store how a call ended: its state, its result entry, what it displayed. Raises LeaseLost.
+
+    A call that has ended stays as it is and is told again.
+    """
     with transaction.atomic():
         session = hold(fence)
         call = ToolCall.objects.get(id=call_pk, session_id=fence.session_id)
+        if call.ended_at is not None:
+            return _told(call, Entry.objects.get(tool_call=call, kind=Entry.Kind.TOOL_RESULT))
         return _end(session, call, result)
 
 
@@ -88,15 +88,18 @@ def end_open_calls(session: Session, run_id: UUID, running_state: str) -> list[E
     calls = ToolCall.objects.filter(run_id=run_id, state__in=[State.PENDING, State.RUNNING])
     ended = []
     for call in calls.order_by("step", "output_index"):
-        state = running_state if call.state == State.RUNNING else State.INTERRUPTED
-        ended.append(_end(session, call, CallResult(state=state, text=untold_text(state))))
+        started = call.state == State.RUNNING
+        state = running_state if started else State.INTERRUPTED
+        ended.append(_end(session, call, CallResult(state=state, text=untold_text(state, started=started))))
     return ended
 
 
-def untold_text(state: str) -> str:
-    """What the model is told of a call whose own word there is none of."""
-    name, message = _UNTOLD[State(state)]
-    error = {"name": name, "message": message, "traceback": ""}
+def untold_text(state: str, *, started: bool) -> str:
+    """What the model is told of a call whose own word there is none of. `started`: it may have run."""
+    message = (
+        _NOT_KNOWN.format("The server" if state == State.LOST else "The run") if started else _NOT_STARTED
+    )
+    error = {"name": state.capitalize(), "message": message, "traceback": ""}
     return dump_json({"status": state, "output": "", "truncated": False, "error": error, "displays": []})
 
 
@@ -123,6 +126,10 @@ def _end(session: Session, call: ToolCall, result: CallResult) -> EndedCall:
     content += _store_artifacts(session, call, result.artifacts)
     draft = Draft("tool_result", content=content, large=large, run_id=call.run_id, tool_call=call)
     (entry,) = append(session, [draft])
+    return _told(call, entry)
+
+
+def _told(call: ToolCall, entry: Entry) -> EndedCall:
     asked = Entry.objects.get(tool_call=call, kind=Entry.Kind.TOOL_CALL)
     arguments = next((part["value"] for part in asked.content if part.get("field") == "arguments"), None)
     return EndedCall(call, entry, asked.id, arguments)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -47,16 +47,20 @@ class RunEnd:
 class EndedRun:
     run: Run
     calls: list[EndedCall]
-    input_uids: list[UUID] = field(default_factory=list)
+    input_uids: list[UUID]
 
 
 def start_run(fence: Fence) -> Taken | None:
     """Consume the first pending input: its entry, the run and its state in one transaction.
 
-    None where nothing is pending. Raises LeaseLost.
+    None where nothing is pending. A run that is unfinished is the answer again: that it was stored got lost
+    on the way to an actor, which has one at a time. Raises LeaseLost.
     """
     with transaction.atomic():
         session = hold(fence)
+        unfinished = Run.objects.filter(session=session, state=Run.State.RUNNING).first()
+        if unfinished is not None:
+            return _taken(session, unfinished)
         first = _pending(session.id).first()
         if first is None:
             return None
@@ -87,18 +91,18 @@ def take_steers(fence: Fence, run_id: UUID) -> Taken | None:
         return _take(session, Run.objects.get(id=run_id), steers)
 
 
-def finish_run(fence: Fence, run_id: UUID, end: RunEnd) -> EndedRun | None:
-    """End a run that is still unfinished; None where it had ended before. Raises LeaseLost."""
+def finish_run(fence: Fence, run_id: UUID, end: RunEnd) -> EndedRun:
+    """End a run; one that has ended stays as it is and is told again, without calls. Raises LeaseLost."""
     with transaction.atomic():
         session = hold(fence)
         return end_run(session, run_id, end, running_calls=ToolCall.State.INTERRUPTED)
 
 
-def end_run(session: Session, run_id: UUID, end: RunEnd, *, running_calls: str) -> EndedRun | None:
+def end_run(session: Session, run_id: UUID, end: RunEnd, *, running_calls: str) -> EndedRun:
     """The same in the caller's transaction; `running_calls` is what a call that was executing becomes."""
     run = Run.objects.select_for_update().get(id=run_id)
     if run.state != Run.State.RUNNING:
-        return None
+        return EndedRun(run, [], _input_uids(run))
     calls = end_open_calls(session, run_id, running_calls)
     now = timezone.now()
     run.state = end.state
@@ -112,7 +116,11 @@ def end_run(session: Session, run_id: UUID, end: RunEnd, *, running_calls: str) 
     if run.interrupt_requested_at is not None:
         run.settled_at = now
     run.save()
-    return EndedRun(run, calls, list(run.inputs.order_by("order").values_list("uid", flat=True)))
+    return EndedRun(run, calls, _input_uids(run))
+
+
+def _input_uids(run: Run) -> list[UUID]:
+    return list(run.inputs.order_by("order").values_list("uid", flat=True))
 
 
 def pending_inputs(session_id: UUID) -> list[Input]:
@@ -126,6 +134,12 @@ def inputs_by_uid(session_id: UUID, uids: Sequence[UUID]) -> list[Input]:
 
 def _pending(session_id: UUID) -> Any:
     return Input.objects.filter(session_id=session_id, state=Input.State.PENDING).order_by("order")
+
+
+def _taken(session: Session, run: Run) -> Taken:
+    """What `_take` gave, read back."""
+    entries = Entry.objects.filter(run=run, kind=Entry.Kind.USER).select_related("input")
+    return Taken(run, session, list(run.inputs.order_by("order")), list(entries.order_by("position")))
 
 
 def _take(session: Session, run: Run, inputs: list[Input]) -> Taken:

@@ -58,13 +58,25 @@ class StepRecord:
 
 
 def record_step(fence: Fence, facts: StepFacts) -> StepRecord:
-    """Store a step before any of its calls is executed. Raises LeaseLost."""
+    """Store a step before any of its calls starts; one that is stored is told again. Raises LeaseLost."""
     with transaction.atomic():
         session = hold(fence)
+        if Run.objects.filter(id=facts.run_id, steps__gte=facts.step).exists():
+            return _recorded(session, facts)
         calls = [_make_call(session, fence, facts, call) for call in facts.calls]
         entries = append(session, _drafts(facts, calls))
         usage = _count_usage(session, facts)
         return StepRecord(entries, calls, usage)
+
+
+def _recorded(session: Session, facts: StepFacts) -> StepRecord:
+    """A step just stored, read back: nobody else appends, so its entries are the last ones."""
+    calls = list(ToolCall.objects.filter(run_id=facts.run_id, step=facts.step))
+    order = [call.call_id for call in facts.calls]
+    calls.sort(key=lambda call: order.index(call.call_id))
+    newest = session.entries.select_related("tool_call").order_by("-position")
+    count = len(calls) + bool(facts.text) + bool(facts.thinking)
+    return StepRecord(list(newest[:count])[::-1], calls, dict(session.usage))
 
 
 def _make_call(session: Session, fence: Fence, facts: StepFacts, call: NewCall) -> ToolCall:

@@ -160,8 +160,7 @@ class Work:
         ended = await shielded(runs.finish_run, self._fence, run_id, end)
         self._driver = None
         self._publisher.void()
-        if ended is not None:
-            self._tell_ended(ended)
+        self._tell_ended(ended)
         self._run_id = None
         self._advance_from_run()
 

@@ -80,11 +80,40 @@ def test_a_result_with_full_output_and_an_image_is_stored_with_its_parts(fence: 
     assert ToolCall.objects.get().duration_ms == 12
 
 
-@pytest.mark.parametrize("state", ["interrupted", "lost"])
-def test_what_the_model_is_told_of_a_call_without_a_result_is_json(state: str) -> None:
-    told = json.loads(calls.untold_text(state))
+@pytest.mark.parametrize(
+    ("state", "started"), [("interrupted", False), ("interrupted", True), ("lost", True)]
+)
+def test_what_the_model_is_told_of_a_call_without_a_result_is_true(state: str, started: bool) -> None:
+    told = json.loads(calls.untold_text(state, started=started))
     assert told["status"] == state
-    assert told["error"]["message"]
+    assert told["error"]["name"] == state.title()
+    assert ("did not run" in told["error"]["message"]) != started
+
+
+def test_a_call_that_ran_when_its_run_failed_is_not_said_to_have_not_run(fence: Fence) -> None:
+    rows = recorded(fence, call(0), call(1)).calls
+    calls.start_call(fence, rows[0].id)
+    ended = runs.finish_run(fence, rows[0].run_id, runs.RunEnd("failed")).calls
+    assert ["did not run" in item.call.result_text for item in ended] == [False, True]
+
+
+def test_an_end_whose_answer_got_lost_is_told_again_and_stored_once(fence: Fence) -> None:
+    pk = recorded(fence, call()).calls[0].id
+    calls.start_call(fence, pk)
+    first = calls.finish_call(fence, pk, calls.CallResult("ok", "done"))
+    again = calls.finish_call(fence, pk, calls.CallResult("ok", "done"))
+    assert again == first
+    assert Entry.objects.filter(kind="tool_result").count() == 1
+
+
+def test_a_step_whose_answer_got_lost_is_told_again_and_stored_once(fence: Fence) -> None:
+    taken = runs.start_run(fence)
+    assert taken is not None
+    facts = step(taken.run.id, call(1), call(0), text="said", thinking="thought")
+    first, again = record_step(fence, facts), record_step(fence, facts)
+    assert again == first
+    assert [row.call_id for row in again.calls] == ["c-1", "c-0"]
+    assert Entry.objects.count() == 5
 
 
 @pytest.mark.parametrize("limit", [4, 5, 7, 100])

@@ -42,11 +42,24 @@ def test_a_run_ends_once_and_ends_what_it_left_open(session: Session, alice: Use
     assert taken is not None
     record_step(fence, step(taken.run.id, call(0), call(1)))
     ended = runs.finish_run(fence, taken.run.id, runs.RunEnd("interrupted"))
-    assert ended is not None
     assert [item.call.state for item in ended.calls] == ["interrupted", "interrupted"]
     assert ended.input_uids == [uid]
-    assert runs.finish_run(fence, taken.run.id, runs.RunEnd("completed")) is None
+    again = runs.finish_run(fence, taken.run.id, runs.RunEnd("completed"))
+    assert (again.run.state, again.calls, again.input_uids) == ("interrupted", [], [uid])
     assert Run.objects.get().state == "interrupted"
+
+
+def test_a_start_whose_answer_got_lost_is_told_again_and_takes_nothing_more(
+    session: Session, alice: User
+) -> None:
+    fence = claimed(session).fence
+    accepted(session, alice, "one")
+    accepted(session, alice, "two")
+    first, again = runs.start_run(fence), runs.start_run(fence)
+    assert again == first
+    assert again is not None
+    assert [item.text for item in again.inputs] == ["one"]
+    assert Input.objects.filter(state="pending").count() == 1
 
 
 def test_positions_have_no_gaps_and_never_repeat(session: Session, alice: User) -> None:
