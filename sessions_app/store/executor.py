@@ -13,10 +13,14 @@ from functools import cache, partial
 from typing import ParamSpec, TypeVar
 
 from django.conf import settings
-from django.db import close_old_connections, connections
+from django.db import OperationalError, close_old_connections, connections
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+# Behind a lock that another program holds every write waits in vain for as long as SQLite does: those in the
+# queue must not wait for the sum of it.
+QUEUE_SECONDS = 20.0
 
 
 @cache
@@ -42,9 +46,27 @@ def _with_live_connection(job: Callable[[], T]) -> T:
 
 
 async def write(fn: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Run a store function that writes, its transaction its own. Cancelling the caller does not stop it."""
-    loop = asyncio.get_running_loop()
-    return await loop.run_in_executor(_writer(), _with_live_connection, partial(fn, *args, **kwargs))
+    """Run a store function that writes, its transaction its own. Cancelling the caller does not stop it.
+
+    Raises OperationalError for one that could not begin in `QUEUE_SECONDS`, and is not run any more.
+    """
+    job = _writer().submit(_with_live_connection, partial(fn, *args, **kwargs))
+    gave_up = False
+
+    def give_up() -> None:
+        nonlocal gave_up
+        gave_up = job.cancel()
+
+    timer = asyncio.get_running_loop().call_later(QUEUE_SECONDS, give_up)
+    try:
+        return await asyncio.wrap_future(job)
+    except asyncio.CancelledError:
+        task = asyncio.current_task()
+        if gave_up and task is not None and not task.cancelling():
+            raise OperationalError("the database is busy") from None
+        raise
+    finally:
+        timer.cancel()
 
 
 async def read(fn: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
