@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 from django.db import models
@@ -16,10 +17,13 @@ else:
     TextField = models.TextField
 
 
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
 def dump_json(value: Any) -> str:
     """Compact JSON that encodes to UTF-8 whatever it holds: a lone surrogate makes the whole text ASCII."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    if any("\ud800" <= char <= "\udfff" for char in text):
+    if _SURROGATE.search(text):
         return json.dumps(value, separators=(",", ":"))
     return text
 

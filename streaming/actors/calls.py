@@ -125,7 +125,10 @@ class Calls:
             shown += len(text)
             turn.publisher.emit("tool_output", delta)
 
-        parsed = turn.tools.check(new.name, new.arguments)
+        tools = turn.tools
+        parsed = (
+            tools.check_object(new.name, new.value) if new.valid else tools.check(new.name, new.arguments)
+        )
         if isinstance(parsed, ToolRefusal):
             return parsed.result
         context = ToolContext(
