@@ -14,6 +14,8 @@ from django.conf import settings
 from sessions_app.models import Entry, Input, Run, ToolCall
 from sessions_app.text import head
 
+# Of an input's text in lists and events: 32 of this length stay far below a page.
+PREVIEW_SCALARS = 500
 TOKEN_COUNTS = ("input_tokens", "output_tokens", "cached_tokens", "reasoning_tokens")
 TOOL_KINDS = frozenset({Entry.Kind.TOOL_CALL, Entry.Kind.TOOL_RESULT})
 UNFINISHED_CALL = frozenset({ToolCall.State.PENDING, ToolCall.State.RUNNING})

@@ -13,14 +13,13 @@ from django.db.models.functions import Now
 
 from sessions_app.history import NEWEST, history_page
 from sessions_app.live import Cursor, LiveReply, live
-from sessions_app.models import Input, Run, Session
+from sessions_app.models import Run, Session
 from sessions_app.overview import session_fields, stored_status
 from sessions_app.problems import LiveUnavailable, NotFound
-from sessions_app.render import Rendered, render_input, render_usage
+from sessions_app.render import PREVIEW_SCALARS, Rendered, render_input, render_usage
 from sessions_app.store.executor import read
-
-# The same bound as in the events: 32 inputs of this length stay far below a page.
-PREVIEW_SCALARS = 500
+from sessions_app.store.runs import pending_inputs
+from sessions_app.store.sessions import is_busy
 
 
 async def session_snapshot(session: Session, tail: int) -> Rendered:
@@ -94,7 +93,7 @@ def _compose(session_id: UUID, live_part: dict[str, Any], tail: int) -> Rendered
 def _stored_snapshot(session_id: UUID, tail: int) -> Rendered:
     session = _load(session_id)
     run = Run.objects.filter(session=session, state=Run.State.RUNNING).first()
-    waiting = list(_waiting(session).order_by("order"))
+    waiting = [item for item in pending_inputs(session.id) if item.order <= session.input_order]
     stopping = run is not None and run.interrupt_requested_at is not None
     return {
         **session_fields(session),
@@ -123,10 +122,6 @@ def _load(session_id: UUID) -> Session:
     return session
 
 
-def _waiting(session: Session) -> Any:
-    return Input.objects.filter(session=session, state=Input.State.PENDING, order__lte=session.input_order)
-
-
 def _is_newest_at_rest(session_id: UUID, cursor: Cursor) -> bool:
     """Whether nothing can follow `cursor`: the actor left in order, and there is nothing to do."""
     free = Q(lease_until__isnull=True) | Q(lease_until__lt=Now())
@@ -134,5 +129,4 @@ def _is_newest_at_rest(session_id: UUID, cursor: Cursor) -> bool:
     session = rows.first()
     if session is None or session.public_generation != cursor.generation:
         return False
-    unfinished = Run.objects.filter(session=session, state=Run.State.RUNNING)
-    return not (unfinished.exists() or _waiting(session).exists())
+    return not is_busy(session_id)

@@ -19,8 +19,7 @@ from sessions_app.api.schemas import InputList, InputOut
 from sessions_app.api.shapes import Body, Id, PageQuery, Shown, new_path_id, page, path_id
 from sessions_app.models import Input, Session
 from sessions_app.problems import NotFound
-from sessions_app.render import Rendered, render_input
-from sessions_app.snapshots import PREVIEW_SCALARS
+from sessions_app.render import PREVIEW_SCALARS, Rendered, render_input
 from sessions_app.store import inputs as store
 from sessions_app.store.executor import read, write
 

@@ -9,9 +9,11 @@ from typing import Any
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models.functions import Substr
 from django.utils import timezone
 
 from sessions_app.models import Entry, Input, Run, Session, ToolCall
+from sessions_app.render import PREVIEW_SCALARS
 from sessions_app.store.calls import EndedCall, end_open_calls
 from sessions_app.store.entries import append, text_draft
 from sessions_app.store.fence import Fence, hold
@@ -124,11 +126,18 @@ def _input_uids(run: Run) -> list[UUID]:
 
 
 def pending_inputs(session_id: UUID) -> list[Input]:
-    """All that waits, in order of acceptance."""
-    return list(_pending(session_id))
+    """All that waits, in order of acceptance, to be shown: of each text only what a preview needs.
+
+    Whole, 32 inputs could be 288 MB, and they are read again with every wake-up.
+    """
+    found = list(_pending(session_id).defer("text").annotate(begins=Substr("text", 1, PREVIEW_SCALARS + 1)))
+    for item in found:
+        item.text = item.begins
+    return found
 
 
 def inputs_by_uid(session_id: UUID, uids: Sequence[UUID]) -> list[Input]:
+    """Whole, whatever became of them."""
     return list(Input.objects.filter(session_id=session_id, uid__in=uids).order_by("order"))
 
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 from uuid import UUID
 
 from sessions_app.models import Input
-from sessions_app.render import render_input
+from sessions_app.render import PREVIEW_SCALARS, render_input
 from sessions_app.store import executor, runs
 from streaming.actors.publisher import Publisher
-
-PREVIEW_SCALARS = 500
 
 
 def preview(item: Input) -> dict[str, object]:

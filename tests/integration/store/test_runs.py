@@ -3,6 +3,7 @@ from __future__ import annotations
 from django.contrib.auth.models import User
 
 from sessions_app.models import Entry, Input, Run, Session
+from sessions_app.render import PREVIEW_SCALARS, render_input
 from sessions_app.store import calls, conversation, runs
 from sessions_app.store.steps import record_step
 from tests.support.store import accepted, call, claimed, step
@@ -115,3 +116,24 @@ def test_the_conversation_is_read_whole_in_few_queries(
         ("tool_call", long_code),
         ("tool_result", "r" * 70_000),
     ]
+
+
+def test_what_waits_is_read_without_the_length_of_its_texts(session: Session, alice: User) -> None:
+    texts = ["ä" * PREVIEW_SCALARS, "😀" * 100_000]
+    for text in texts:
+        accepted(session, alice, text)
+    waiting = runs.pending_inputs(session.id)
+    assert max(len(item.text) for item in waiting) == PREVIEW_SCALARS + 1
+    shown = [render_input(item, PREVIEW_SCALARS) for item in waiting]
+    whole = [render_input(item, PREVIEW_SCALARS) for item in Input.objects.order_by("order")]
+    assert shown == whole
+    assert [item["text_complete"] for item in shown] == [True, False]
+
+
+def test_a_run_takes_the_whole_text(session: Session, alice: User) -> None:
+    fence = claimed(session).fence
+    accepted(session, alice, "x" * 5_000)
+    taken = runs.start_run(fence)
+    assert taken is not None
+    assert taken.entries[0].content[0]["text"] == "x" * 5_000
+    assert Input.objects.get().text == "x" * 5_000
