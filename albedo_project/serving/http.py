@@ -21,6 +21,7 @@ HTTPChannel: Any = http.HTTPChannel
 # would let it go on: it is left this long, and this much more of its body is taken and thrown away.
 LINGER_SECONDS = 1.0
 LINGER_BYTES = 64 * 1024
+ORIGIN = b"origin:"
 
 
 class LimitedRequest(WebRequest):  # type: ignore[misc]
@@ -111,6 +112,10 @@ class LimitedChannel(HTTPChannel):  # type: ignore[misc]
             self._respondToBadRequestAndDisconnect()
 
     def lineLengthExceeded(self, line: bytes) -> None:
+        if line[: len(ORIGIN)].lower() == ORIGIN:
+            # Malformed like any other that names no origin: one answer for all of them.
+            self.refuse(HTTPStatus.BAD_REQUEST, "invalid_request")
+            return
         self.refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "too_large")
 
     def _respondToBadRequestAndDisconnect(self) -> None:

@@ -61,12 +61,17 @@ class Hosts:
 
 
 @pytest.fixture
-async def hosts(settings: Any) -> AsyncIterator[Hosts]:
+def soon(settings: Any) -> None:
+    """A short wait, for who waits in vain; an answer that does come has the usual time for it."""
+    settings.ALBEDO = {**settings.ALBEDO, "delivery_capture_seconds": 0.9}
+
+
+@pytest.fixture
+async def hosts() -> AsyncIterator[Hosts]:
     from sessions_app.store import executor
     from streaming.delivery import process
     from streaming.delivery.memory_layer import MemoryChannelLayer
 
-    settings.ALBEDO = {**settings.ALBEDO, "delivery_capture_seconds": 0.9}
     kept = dict(channel_layers.backends)
     channel_layers.backends.update({alias: MemoryChannelLayer() for alias in ("default", "broadcast")})
     made = Hosts()
@@ -119,7 +124,7 @@ async def test_an_actor_is_started_and_its_answer_awaited(session_id: UUID, host
 
 
 async def test_where_nobody_starts_one_the_answer_is_none_in_time(
-    session_id: UUID, hosts: Hosts, live: Any
+    session_id: UUID, soon: None, hosts: Hosts, live: Any
 ) -> None:
     hosts.may_start.clear()
     assert await live.capture(session_id, None, start=True) is None
@@ -138,7 +143,9 @@ async def test_an_actor_that_died_while_asked_is_passed_over_for_its_successor(
     assert reply.generation == successor.generation
 
 
-async def test_a_dead_actor_with_a_lease_is_none_in_time(session_id: UUID, hosts: Hosts, live: Any) -> None:
+async def test_a_dead_actor_with_a_lease_is_none_in_time(
+    session_id: UUID, soon: None, hosts: Hosts, live: Any
+) -> None:
     await hosts.start(session_id, mute=True)
     assert await live.capture(session_id, None, start=True) is None
     assert await live.inspect(session_id) is None

@@ -32,7 +32,7 @@ async def test_a_socket_that_is_never_read_costs_little_and_delays_nobody(served
     async with served.connect() as quick:
         await read(quick)
         stuck = await open_and_stall(served, f"/ws/sessions/{session}")
-        wait_for(lambda: served.control("inspect", session=session)["watchers"] == 2, "both watch")
+        wait_for(lambda: watchers(served, session) == 2, "both watch")
         before = served.control("inspect")["rss_bytes"]
         for _ in range(32):
             served.control("publish", session=session, words=["w"] * 64, size=16 * KIB)
@@ -68,9 +68,14 @@ async def test_a_socket_that_takes_too_long_is_closed_with_4408(impatient: Serve
     # The library stops reading at a full queue of one.
     async with impatient.connect(max_queue=1, sock=raw) as slow:
         await read(slow)
+        wait_for(lambda: watchers(impatient, session) == 1, "it is counted")
         impatient.control("publish", session=session, words=["w"] * 64, size=32 * KIB)
-        wait_for(lambda: impatient.control("inspect", session=session)["watchers"] == 0, "it is let go")
+        wait_for(lambda: watchers(impatient, session) == 0, "it is let go")
         assert await closed(slow) == 4408
+
+
+def watchers(served: Served, session: str) -> int:
+    return int(served.control("inspect", session=session)["watchers"])
 
 
 def small_socket(served: Served) -> socket.socket:
