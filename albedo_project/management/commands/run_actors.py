@@ -9,19 +9,25 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
+from django.db import connection
 
 from sessions_app.instance import draining
 from sessions_app.store import executor
+from streaming.delivery import process as delivery
 from streaming.kernel.hardening import forbid_inspection
 from streaming.runtime import Runtime
 
 
 class Command(BaseCommand):
-    help = "Run session actors until SIGTERM, which drains them. Needs REDIS_URL."
+    help = "Run session actors until SIGTERM, which drains them. Needs DATABASE_URL and REDIS_URL."
 
     def handle(self, *args: Any, **options: Any) -> None:
         if not settings.REDIS_URL:
             raise CommandError("run_actors needs REDIS_URL: the in-memory layer reaches no other process.")
+        if connection.vendor == "sqlite":
+            raise CommandError(
+                "run_actors needs DATABASE_URL: whoever serves on SQLite takes it for its own."
+            )
         forbid_inspection()
         try:
             asyncio.run(self._serve())
@@ -45,3 +51,4 @@ class Command(BaseCommand):
         await told.wait()
         draining.begin()
         await runtime.drain()
+        await delivery.close()

@@ -18,6 +18,7 @@ from albedo_project.serving.limits import server_limits
 from sessions_app.console.login_links import make_login_link
 from sessions_app.instance import draining
 from sessions_app.store import executor
+from streaming.delivery import process as delivery
 from streaming.kernel.hardening import forbid_inspection
 from streaming.runtime import Runtime
 
@@ -55,6 +56,7 @@ class Command(BaseCommand):
             draining.begin()
             if runtime:
                 await runtime[0].drain()
+            await delivery.close()
 
         try:
             run_server(
