@@ -91,6 +91,10 @@ class ActorHost:
         )
         if claim is None:
             return
+        if self.draining:
+            # The drain has counted its actors: one that came now would start a run that nobody ends.
+            await executor.write(claims.abandon, claim.fence)
+            return
         actor = self._make_actor(claim, channel)
         self._actors[session_id] = actor
         # A context of its own: an actor must not live in the request that happened to wake it.
@@ -157,6 +161,7 @@ class ActorHost:
         drained = [asyncio.create_task(actor.drain()) for actor in list(self._actors.values())]
         if drained:
             await asyncio.wait(drained, timeout=2 * self._limits.drain_seconds)
+            await _cancelled(drained)
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=self._limits.drain_seconds)
         await self.close()
@@ -164,10 +169,13 @@ class ActorHost:
     async def close(self) -> None:
         """End at once: what is left is closed by the next claim."""
         self.draining = True
-        doomed = [*self._loops, *self._tasks]
-        for task in doomed:
-            task.cancel()
-        await asyncio.gather(*doomed, return_exceptions=True)
+        await _cancelled([*self._loops, *self._tasks])
+
+
+async def _cancelled(doomed: list[asyncio.Task[None]]) -> None:
+    for task in doomed:
+        task.cancel()
+    await asyncio.gather(*doomed, return_exceptions=True)
 
 
 def _outlive(what: str, error: Exception) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -38,6 +39,9 @@ class Idler:
 
     async def nudge(self) -> None:
         """Nothing to look at."""
+
+    async def drain(self) -> None:
+        await asyncio.Event().wait()
 
 
 class Stage:
@@ -107,3 +111,28 @@ async def test_an_actor_that_cannot_be_made_does_not_end_the_sweep(session: Sess
             failed = await stage.failed.get()
         await executor.write(claims.abandon, failed.fence)
         await made(stage)
+
+
+async def test_a_session_claimed_while_the_host_drains_is_left_to_the_next_one(
+    session: Session, alice: User
+) -> None:
+    await executor.write(accepted, session, alice)
+    stage, turn = Stage(), threading.Event()
+    async with running(stage, ActorLimits(sweep_seconds=3_600, drain_seconds=0.01)) as host:
+        before_us = asyncio.ensure_future(executor.write(turn.wait))
+        claiming = asyncio.ensure_future(host.ensure(session.id))
+        await asyncio.sleep(0)
+        await host.drain()
+        turn.set()
+        await asyncio.gather(before_us, claiming)
+    assert not stage.made.is_set()
+    assert await executor.read(claims.orphans, 1) == [session.id]
+
+
+async def test_a_drain_leaves_no_task_behind(session: Session, alice: User) -> None:
+    await executor.write(accepted, session, alice)
+    stage, before = Stage(), asyncio.all_tasks()
+    async with running(stage, ActorLimits(sweep_seconds=0.02, drain_seconds=0.01)) as host:
+        await made(stage)
+        await host.drain()
+        assert asyncio.all_tasks() == before
