@@ -35,6 +35,9 @@ from streaming.feed.live_state import initial
 
 log = logging.getLogger("albedo.actor")
 
+# More than the MCP servers' own bound; a killed kernel is gone in milliseconds, unless the system holds it.
+CLOSE_SECONDS = 10.0
+
 
 class Departure(enum.Enum):
     """Why an actor is gone, and so what its host does next."""
@@ -93,7 +96,15 @@ class SessionActor(AsyncConsumer):  # type: ignore[misc]
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
-            await self._work.close()
+            await self._close_work()
+
+    async def _close_work(self) -> None:
+        """Bounded: while this actor is here its host makes no other one for the session."""
+        try:
+            async with asyncio.timeout(CLOSE_SECONDS):
+                await self._work.close()
+        except Exception:
+            log.exception("session %s: its kernel or its servers did not end", self.session_id)
 
     def _outcome(self, tasks: list[asyncio.Task[None]]) -> Departure:
         if self._departure.done():

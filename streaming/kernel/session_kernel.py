@@ -143,12 +143,14 @@ class SessionKernel:
             await asyncio.wait({acquiring, stopping}, return_when=asyncio.FIRST_COMPLETED)
         finally:
             stopping.cancel()
-            if acquiring.done():
+            acquiring.add_done_callback(lambda task: task.cancelled() or task.exception())
+            if not acquiring.done():
+                acquiring.cancel()
+            elif acquiring.exception() is None:
                 # Kept also when the caller is cancelled in this moment: it is ours to close.
                 self._kernel = acquiring.result()
-            else:
-                acquiring.cancel()
-                acquiring.add_done_callback(lambda task: task.cancelled() or task.exception())
+        if acquiring.done():
+            acquiring.result()
 
 
 async def _stop_when(stop: asyncio.Event, execution: Execution) -> None:

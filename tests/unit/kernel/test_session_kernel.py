@@ -42,3 +42,14 @@ async def test_two_calls_at_once_are_a_mistake_that_is_said(folder: Path) -> Non
         await kernel.execute("2", timeout_seconds=1)
     with pytest.raises(KernelStartFailed):
         await first
+
+
+@pytest.mark.parametrize("moment", range(8))
+async def test_a_cancellation_in_the_moment_of_a_failed_start_is_not_lost(folder: Path, moment: int) -> None:
+    task = asyncio.create_task(unstarted(folder).execute("1", timeout_seconds=1))
+    for _ in range(moment):
+        await asyncio.sleep(0)
+    ended = task.done()
+    task.cancel()
+    with pytest.raises(KernelStartFailed if ended else asyncio.CancelledError):
+        await task
