@@ -78,12 +78,6 @@ async def identify(given: Credentials) -> Identity | None:
     return None
 
 
-async def user_for_scope(scope: Mapping[str, Any]) -> User | None:
-    """The user of an ASGI scope. Ask again while a connection lives: a login may end before it does."""
-    identity = await identify(scope_credentials(scope))
-    return identity.user if identity else None
-
-
 async def _identify_bearer(token: str) -> Identity | None:
     if not token.isascii() or not 0 < len(token) <= CREDENTIAL_CHARS:
         return None

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from streaming.feed.events import Event, encode, encode_event
+from streaming.feed.events import encode
 from streaming.feed.window import Judgement, Page, Sequenced
 
 
@@ -65,11 +65,6 @@ def hello(generation: str) -> Batch:
 def keepalive(generation: str, cursor: int) -> str:
     """An empty envelope: the connection lives, nothing is new."""
     return envelope(generation, cursor, ())
-
-
-def reset_text(reason: str) -> str:
-    """The event that stands before a snapshot; it takes no sequence."""
-    return encode_event(Event("reset", {"reason": reason}), None)
 
 
 def capture_text(

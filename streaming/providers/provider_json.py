@@ -44,11 +44,6 @@ def dump(value: Any) -> str:
         raise BadJson("value too deep to write") from error
 
 
-def scrubbed(value: Any) -> Any:
-    """A private copy of a parsed value without lone surrogates: fit to be stored and sent back."""
-    return parse(dump(value))
-
-
 def _parse_leniently(text: str | bytes) -> Any:
     # orjson refuses lone surrogates (a pair cut over two events), NaN and 1e999; json does not.
     try:

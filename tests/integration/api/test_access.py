@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 from django.conf import settings
+from django.contrib.auth.models import User
 from django.test import AsyncClient
 
-from sessions_app.access import access_session, user_for_scope
+from sessions_app.access import access_session, identify, scope_credentials
 from sessions_app.problems import NotFound
 from sessions_app.store.executor import write
 from sessions_app.store.tokens import revoke_token, token_by_text
@@ -20,6 +21,11 @@ pytestmark = pytest.mark.django_db(transaction=True)
 def scope(subprotocols: tuple[str, ...] = (), **headers: str) -> dict[str, Any]:
     pairs = [(name.encode(), value.encode("latin-1")) for name, value in headers.items()]
     return {"type": "websocket", "headers": pairs, "subprotocols": list(subprotocols)}
+
+
+async def user_for_scope(given: dict[str, Any]) -> User | None:
+    identity = await identify(scope_credentials(given))
+    return identity.user if identity else None
 
 
 async def test_a_token_comes_by_header_or_by_subprotocol(alice: Caller) -> None:

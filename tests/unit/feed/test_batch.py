@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 
 from streaming.feed import batch
-from streaming.feed.events import Event
+from streaming.feed.events import Event, encode_event
 from streaming.feed.window import Window
 
 
@@ -22,9 +22,8 @@ def test_a_batch_is_the_envelope_of_its_events_with_each_text_as_encoded() -> No
 
 
 def test_attach_and_snapshot_stand_in_the_envelope_where_given() -> None:
-    text = batch.envelope(
-        "1-a", 7, [batch.reset_text("initial")], more=True, attach={"verdict": "reset"}, snapshot={"id": "s"}
-    )
+    reset = encode_event(Event("reset", {"reason": "initial"}), None)
+    text = batch.envelope("1-a", 7, [reset], more=True, attach={"verdict": "reset"}, snapshot={"id": "s"})
     assert json.loads(text) == {
         "generation": "1-a",
         "cursor": 7,
