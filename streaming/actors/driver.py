@@ -7,6 +7,8 @@ import logging
 import time
 from collections.abc import Callable
 
+from django.db import InterfaceError, OperationalError
+
 from sessions_app.render import render_entry
 from sessions_app.store import runs
 from sessions_app.store.fence import LeaseLost
@@ -72,6 +74,9 @@ class Driver:
             return await self._drive()
         except (LeaseLost, asyncio.CancelledError):
             raise
+        except (OperationalError, InterfaceError) as error:
+            log.warning("run %s ends without the database: %s", self.turn.run_id, type(error).__name__)
+            return Finish("failed", run_error("storage_unavailable", "The database did not answer.", True))
         except Exception:
             log.exception("run %s failed by a fault of ours", self.turn.run_id)
             return Finish("failed", run_error("internal_error", "The server met a fault of its own.", True))
