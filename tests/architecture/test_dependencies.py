@@ -18,14 +18,18 @@ NOT_IMPORTED: dict[str, str] = {
     "ipykernel": "started as a kernel's own process",
     "servestatic": "named in settings by dotted path",
 }
+# What is not the product, and may need more.
+CHECKING = ("tests", "scripts", "bench")
 # Imported though not declared: part of a declared one, which brings it.
 BROUGHT_ALONG: dict[str, str] = {
+    "anyio": "mcp stands on it",
     "asgiref": "Django and channels stand on it",
     "autobahn": "daphne's WebSocket protocol",
     "httpcore": "httpx stands on it",
     "httpx2": "mcp's transport over HTTP",
     "mcp-types": "mcp's messages",
     "pydantic": "django-ninja's schemas",
+    "redis": "channels-redis stands on it",
     "pyzmq": "jupyter-client's sockets",
     "traitlets": "jupyter-client's configuration",
     "twisted": "daphne's reactor",
@@ -38,15 +42,20 @@ def declared(name: str) -> set[str]:
     return {canonicalize_name(Requirement(line).name) for line in lines if line}
 
 
-def imported() -> set[str]:
+def imported(*packages: str) -> set[str]:
     owners = packages_distributions()
-    tops = {found.module.partition(".")[0] for module in modules() for found in imports(module)}
-    foreign = tops - set(sys.stdlib_module_names) - set(PACKAGES)
+    tops = {found.module.partition(".")[0] for module in modules(*packages) for found in imports(module)}
+    foreign = tops - set(sys.stdlib_module_names) - set(PACKAGES) - set(CHECKING) - {"manage"}
     return {canonicalize_name(owners[top][0]) for top in foreign}
 
 
 def test_what_is_imported_is_declared() -> None:
     assert imported() - declared("requirements.in") - set(BROUGHT_ALONG) == set()
+
+
+def test_what_the_tests_import_is_declared() -> None:
+    known = declared("requirements.in") | declared("requirements-dev.in")
+    assert imported(*CHECKING) - known - set(BROUGHT_ALONG) == set()
 
 
 def test_what_is_declared_is_imported() -> None:
