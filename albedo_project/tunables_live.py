@@ -60,6 +60,7 @@ REASONS: dict[str, str] = {
     "mcp_description_chars": "Description of one of its tools, as the model gets it.",
     "mcp_schema_chars": "A tool whose parameters are longer, as JSON, is left out.",
     "mcp_answer_bytes": "One answer of a server over HTTP.",
+    "kernel_idle_seconds": "A kernel that rests for this long is ended; the next call gets a fresh one.",
     "actor_lease_seconds": "A session whose actor is silent for this long may be taken over.",
     "actor_renew_seconds": "How often a lease is renewed.",
     "actor_self_fence_seconds": "Without a renewal for this long an actor stops by itself.",

@@ -95,6 +95,8 @@ class KernelLimits:
     displays: int = 32
     artifact_bytes: int = 8 * MIB
     message_bytes: int = 32 * MIB
+    # A kernel takes about 40 MB; a person at lunch should still find the variables.
+    idle_seconds: float = 1_800.0
 
 
 @dataclass(frozen=True, slots=True)

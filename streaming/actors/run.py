@@ -21,11 +21,15 @@ FinishState = Literal["completed", "interrupted", "failed"]
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """Send the step's request, as its `attempt`-th try (from 1). `fallback` counts down the profiles."""
+    """Send the step's request, as its `attempt`-th try (from 1). `fallback` counts down the profiles.
+
+    `profile_attempt` counts the tries of the step on the present profile: a fallback starts its own count.
+    """
 
     step: int
     attempt: int
     fallback: int = 0
+    profile_attempt: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +94,6 @@ class Run:
         self.step = 1
         self.attempt = 1
         self.fallback = 0
-        # Tries on the present profile: a fallback starts its own count.
         self.profile_attempt = 1
 
     def begin(self) -> Action:
@@ -141,7 +144,7 @@ class Run:
         return self._ask()
 
     def _ask(self) -> Ask:
-        return Ask(self.step, self.attempt, self.fallback)
+        return Ask(self.step, self.attempt, self.fallback, self.profile_attempt)
 
 
 def run_error(code: str, detail: str, retryable: bool) -> dict[str, Any]:

@@ -28,6 +28,7 @@ from sessions_app.store.fence import Fence, LeaseLost
 from streaming.actors.channel import receive
 from streaming.actors.mailbox import Mailbox, preview
 from streaming.actors.publisher import Publisher
+from streaming.actors.rest import Rest
 from streaming.actors.services import Services
 from streaming.actors.watchers import Watchers
 from streaming.actors.work import Work
@@ -77,7 +78,6 @@ class SessionActor(AsyncConsumer):  # type: ignore[misc]
         self._announcements: set[asyncio.Task[None]] = set()
         self._work = Work(self.fence, session, self.publisher, self._mailbox, services, self._announce)
         self._departure: asyncio.Future[Departure] = asyncio.get_running_loop().create_future()
-        self._rested_at = self.claimed_at
 
     async def live(self) -> Departure:
         """Serve until something ends it; its kernel is gone when this returns."""
@@ -187,13 +187,16 @@ class SessionActor(AsyncConsumer):  # type: ignore[misc]
         await self._released(claims.release)
 
     async def _leave_when_idle(self) -> None:
-        limits = self._services.limits.actor
+        actor, kernel = self._services.limits.actor, self._services.limits.kernel
+        rest = Rest(actor.idle_seconds, kernel.idle_seconds, self.claimed_at)
         while True:
-            await asyncio.sleep(min(limits.idle_seconds, limits.renew_seconds))
+            await asyncio.sleep(min(actor.idle_seconds, kernel.idle_seconds, actor.renew_seconds))
             now = time.monotonic()
-            if self._work.busy or self._work.kernel_alive or self._watchers.total(now):
-                self._rested_at = now
-            elif now - self._rested_at >= limits.idle_seconds and await self._released(claims.release_idle):
+            watched = self._watchers.total(now) > 0
+            verdict = rest.judge(now, busy=self._work.busy, kernel=self._work.kernel_alive, watched=watched)
+            if verdict == "cull":
+                await self._work.cull_kernel()
+            elif verdict == "leave" and await self._released(claims.release_idle):
                 return
 
     async def _released(self, release: Callable[[Fence, int], bool | None]) -> bool:

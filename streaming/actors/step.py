@@ -36,8 +36,6 @@ class Step:
         self._overdue = False
         self._message_id = new_id()
         self._shown = {"text": 0, "thinking": 0}
-        self._profile_attempt = 0
-        self._on_profile = -1
 
     @property
     def message_id(self) -> UUID:
@@ -113,9 +111,6 @@ class Step:
         turn = self._turn
         self._message_id = new_id()
         self._shown = {"text": 0, "thinking": 0}
-        if self._on_profile != ask.fallback or ask.attempt == 1:
-            self._on_profile, self._profile_attempt = ask.fallback, 0
-        self._profile_attempt += 1
         prefix = turn.call_prefix(ask.step, ask.attempt)
         turn.publisher.progress(turn.projection.begin(prefix))
 
@@ -157,7 +152,7 @@ class Step:
         services = self._turn.services
         decision = decide(
             error,
-            attempt=self._profile_attempt,
+            attempt=ask.profile_attempt,
             profile=profile,
             rng=services.client.rng,
             max_retry_after_seconds=services.limits.wire.retry_after_seconds,

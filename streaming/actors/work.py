@@ -32,6 +32,9 @@ from streaming.providers.record import CancelReason
 log = logging.getLogger("albedo.work")
 
 
+CULLED = "The Python kernel was ended after a long rest: its variables are gone, files are not."
+
+
 class Work:
     """Everything that one actor does for its session's inputs."""
 
@@ -111,6 +114,11 @@ class Work:
             if self._driver is not None:
                 self._driver.interrupt("shutdown")
             await self._resting.wait()
+
+    async def cull_kernel(self) -> None:
+        """End a kernel that rests; the next call gets a fresh one. What is lost is told."""
+        self._publisher.emit("note", {"code": "kernel_culled", "text": CULLED})
+        await self._kernel.restart()
 
     async def close(self) -> None:
         await asyncio.gather(self._kernel.close(), self._mcp.close())

@@ -212,3 +212,23 @@ def test_a_database_that_another_program_holds_costs_a_wait_and_no_run(start_ser
             assert [data["outcome"] for data in follower.of("turn_completed")] == ["completed"]
             assert [data["status"] for data in follower.of("tool")] == ["ok"]
             assert len(follower.of("reset")) == 1
+
+
+def test_a_kernel_that_rests_is_ended_and_the_next_call_gets_a_fresh_one(
+    start_server: StartServer, model_on: MakeModel
+) -> None:
+    server = start_server(ALBEDO_KERNEL_IDLE_SECONDS="1")
+    code = "import os\nprint(os.getpid())"
+    calls = [Reply(Call("python", {"code": code}, id=name)) for name in ("call_a", "call_b")]
+    made = model_on(server, "responses", calls[0], Reply(Say("one")), calls[1], Reply(Say("two")))
+    session = made.session
+    with session.follow() as follower:
+        first = session.ask("one")
+        follower.until_answered(first["id"])
+        follower.until(lambda: bool(follower.of("note")), "the note")
+        assert follower.of("note")[0]["code"] == "kernel_culled"
+        second = session.ask("two")
+        follower.until_answered(second["id"])
+        pids = [int(json.loads(data["result"])["output"]) for data in follower.of("tool")]
+    assert pids[0] != pids[1]
+    wait_for(lambda: not Path(f"/proc/{pids[0]}").exists(), "the end of the first kernel", 30)

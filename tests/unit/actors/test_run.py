@@ -35,7 +35,7 @@ def test_a_retry_waits_and_asks_the_same_step_as_the_next_attempt() -> None:
     run = Run(max_steps=5)
     run.begin()
     assert run.failed(failure(1.5)) == Wait(1, 1, 1.5, "reset", "the connection broke")
-    assert run.waited() == Ask(1, 2)
+    assert run.waited() == Ask(1, 2, profile_attempt=2)
 
 
 def test_a_profile_given_up_is_followed_by_its_fallback_with_a_count_of_its_own() -> None:
