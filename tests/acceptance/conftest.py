@@ -12,6 +12,7 @@ from uuid_utils.compat import uuid4
 
 from streaming.providers.scripted import ScriptedThread
 from streaming.providers.scripted_http import Script, ScriptedRequest
+from tests.support.request_checker import faults
 from tests.support.server import ServerProcess
 from tests.support.session import SessionClient
 
@@ -40,15 +41,22 @@ def protocol(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def model_on() -> Iterator[MakeModel]:
-    """`model_on(server, protocol, *scripts, **profile)`: each script answers one request, in order."""
+    """`model_on(server, protocol, *scripts, **profile)`: each script answers one request, in order.
+
+    Whatever a test is about, every request must be one that a strict server accepts.
+    """
+    providers: list[ScriptedThread] = []
     with ExitStack() as stack:
 
         def make(server: ServerProcess, protocol: str, *scripts: Script, **fields: Any) -> Model:
             provider = stack.enter_context(ScriptedThread(list(scripts)))
+            providers.append(provider)
             profile = define_profile(server, provider.base_url, protocol, **fields)
             return Model(provider, profile, SessionClient.create(server, provider=profile))
 
         yield make
+        sent = [request for provider in providers for request in provider.requests]
+        assert [fault for request in sent for fault in faults(request.path, request.body)] == []
 
 
 @pytest.fixture
