@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import threading
 import time
 from datetime import timedelta
+from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
@@ -19,8 +21,6 @@ from sessions_app.store.fence import Fence
 from streaming.actors.lease import LeaseKeeper
 from streaming.limits import ActorLimits
 from tests.support.store import accepted, claimed
-
-FENCE_SECONDS = 2.0
 
 
 class Held:
@@ -77,20 +77,36 @@ async def test_a_stop_whose_message_was_lost_arrives_with_the_renewal(session: S
     assert held.stops == [taken.run.id]
 
 
-async def test_a_renewal_that_waited_for_its_turn_counts_from_when_it_was_made(session: Session) -> None:
-    claim = await executor.write(claimed, session)
-    held = Held(claim.fence)
-    keeper = LeaseKeeper("one", ActorLimits(self_fence_seconds=FENCE_SECONDS), {session.id: held})
+async def test_a_renewal_that_waited_for_its_turn_began_when_it_was_made(session: Session) -> None:
+    await executor.write(claimed, session)
     turn = threading.Event()
     before_us = asyncio.ensure_future(executor.write(turn.wait))
-    asked_at = time.monotonic()
-    renewing = asyncio.ensure_future(keeper.renew())
-    while time.monotonic() - asked_at <= FENCE_SECONDS:
-        await asyncio.sleep(0.05)
+    renewing = asyncio.ensure_future(executor.write(claims.renew, "one", [session.id], 60))
+    await asyncio.sleep(0)
+    released_at = time.monotonic()
     turn.set()
-    await asyncio.gather(before_us, renewing)
+    renewal, _ = await asyncio.gather(renewing, before_us)
+    assert renewal.since >= released_at
+
+
+@pytest.mark.parametrize(("age_seconds", "fenced"), [(0, False), (11, True)])
+async def test_a_lease_counts_from_its_last_renewal(
+    session: Session, monkeypatch: pytest.MonkeyPatch, age_seconds: float, fenced: bool
+) -> None:
+    claim = await executor.write(claimed, session)
+    held = Held(claim.fence, claimed_at=time.monotonic() - 9)
+    renew = claims.renew
+
+    def earlier(*args: Any) -> claims.Renewal:
+        made = renew(*args)
+        return dataclasses.replace(made, since=made.since - age_seconds)
+
+    monkeypatch.setattr(claims, "renew", earlier)
+    keeper = LeaseKeeper("one", ActorLimits(self_fence_seconds=10), {session.id: held})
     await keeper.renew()
-    assert not held.fenced
+    held.claimed_at -= 100
+    await keeper.renew()
+    assert held.fenced == fenced
 
 
 async def test_who_is_alone_with_the_database_is_not_fenced_off_for_want_of_a_renewal(
