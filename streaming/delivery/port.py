@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from typing import Any, Literal
 from uuid import UUID
-
-from channels.exceptions import ChannelFull
 
 from sessions_app.live import Change, Cursor, LiveReply
 from sessions_app.store.claims import Address
 from streaming.delivery import process
 from streaming.feed.events import encode
+
+logger = logging.getLogger(__name__)
 
 # An actor answers in milliseconds; one that does not within this share of the time may have died while asked.
 ASKS_PER_CAPTURE = 3
@@ -56,9 +57,9 @@ class ChannelLive:
         for group in (f"user.{owner_id}", "staff"):
             try:
                 await process.current().broadcast.group_send(group, {"type": "session.summary", "text": text})
-            except (ChannelFull, OSError):
+            except Exception as error:
                 # Lists are read again after any reconnect; nothing durable rides on this.
-                continue
+                logger.warning("A change of a session was not announced: %s", type(error).__name__)
 
     async def _tell(self, session_id: UUID, message: dict[str, Any]) -> None:
         calls = process.current().calls

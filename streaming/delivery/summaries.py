@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from typing import Any
@@ -10,7 +11,10 @@ from typing import Any
 import orjson
 from django.contrib.auth.models import User
 
+from streaming.delivery.calls import RECEIVE_RETRY_SECONDS
 from streaming.feed.events import encode
+
+logger = logging.getLogger(__name__)
 
 # Changes that wait for one listener; the same change of the same session waits once.
 PENDING_MOST = 256
@@ -31,8 +35,13 @@ class Changes:
     def add(self, event: dict[str, Any]) -> None:
         self._pending[(event["type"], event["session_id"])] = event
         if len(self._pending) > PENDING_MOST:
-            self._pending.clear()
-            self._overflowed = True
+            self.overflow()
+        self._arrived.set()
+
+    def overflow(self) -> None:
+        """Something was or may have been lost: the listener is to read all again."""
+        self._pending.clear()
+        self._overflowed = True
         self._arrived.set()
 
     async def next(self, seconds: float) -> str:
@@ -69,6 +78,11 @@ async def listening(layer: Any, user: User) -> AsyncIterator[Changes]:
 
 async def _receive(layer: Any, channel: str, changes: Changes) -> None:
     while True:
-        message = await layer.receive(channel)
-        for event in orjson.loads(message["text"])["events"]:
-            changes.add(event)
+        try:
+            message = await layer.receive(channel)
+            for event in orjson.loads(message["text"])["events"]:
+                changes.add(event)
+        except Exception:
+            logger.warning("Changes of session lists cannot be received", exc_info=True)
+            changes.overflow()
+            await asyncio.sleep(RECEIVE_RETRY_SECONDS)

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import orjson
+import pytest
 from django.contrib.auth.models import User
 
 from streaming.delivery import summaries
@@ -53,6 +55,34 @@ async def test_a_listener_hears_its_own_group_alone() -> None:
         assert await told(all_, 5.0) == [change("a")]
         assert await told(others) == []
     assert layer.groups == {}
+
+
+class FailingLayer(MemoryChannelLayer):
+    """Loses its connection as often as it is told, then goes on."""
+
+    failures = 2
+
+    async def receive(self, channel: str) -> dict[str, Any]:
+        if self.failures:
+            self.failures -= 1
+            raise RuntimeError("connection lost")
+        return await super().receive(channel)
+
+
+async def test_a_layer_that_fails_makes_no_listener_deaf_and_the_loss_is_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(summaries, "RECEIVE_RETRY_SECONDS", 0)
+    layer = FailingLayer()
+    async with listening(layer, User(id=1)) as changes:
+        await layer.group_send(
+            "user.1", {"type": "session.summary", "text": encode({"events": [change("a")]})}
+        )
+        heard: list[dict[str, Any]] = []
+        async with asyncio.timeout(30):
+            while change("a") not in heard:
+                heard += await told(changes, 5.0)
+    assert {"type": "overflow"} in heard
 
 
 def test_staff_hear_of_all_once() -> None:
