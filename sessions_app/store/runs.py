@@ -62,7 +62,7 @@ def start_run(fence: Fence) -> Taken | None:
         session = hold(fence)
         unfinished = Run.objects.filter(session=session, state=Run.State.RUNNING).first()
         if unfinished is not None:
-            return _taken(session, unfinished)
+            return _taken(session, unfinished, after_order=0)
         first = _pending(session.id).first()
         if first is None:
             return None
@@ -76,13 +76,17 @@ def start_run(fence: Fence) -> Taken | None:
         return _take(session, run, [first])
 
 
-def take_steers(fence: Fence, run_id: UUID) -> Taken | None:
+def take_steers(fence: Fence, run_id: UUID, after_order: int) -> Taken | None:
     """Let the steering inputs that are next in order join the run. None where there is none.
 
     One behind an input that waits for a run of its own waits with it: inputs are answered in order.
+    `after_order` is the newest input of the run that its actor knows of: what joined behind it is told again.
     """
     with transaction.atomic():
         session = hold(fence)
+        run = Run.objects.get(id=run_id)
+        if run.inputs.filter(order__gt=after_order).exists():
+            return _taken(session, run, after_order)
         steers: list[Input] = []
         for candidate in _pending(session.id):
             if candidate.when_busy != Input.WhenBusy.STEER:
@@ -90,7 +94,7 @@ def take_steers(fence: Fence, run_id: UUID) -> Taken | None:
             steers.append(candidate)
         if not steers:
             return None
-        return _take(session, Run.objects.get(id=run_id), steers)
+        return _take(session, run, steers)
 
 
 def finish_run(fence: Fence, run_id: UUID, end: RunEnd) -> EndedRun:
@@ -145,10 +149,11 @@ def _pending(session_id: UUID) -> Any:
     return Input.objects.filter(session_id=session_id, state=Input.State.PENDING).order_by("order")
 
 
-def _taken(session: Session, run: Run) -> Taken:
+def _taken(session: Session, run: Run, after_order: int) -> Taken:
     """What `_take` gave, read back."""
-    entries = Entry.objects.filter(run=run, kind=Entry.Kind.USER).select_related("input")
-    return Taken(run, session, list(run.inputs.order_by("order")), list(entries.order_by("position")))
+    inputs = list(run.inputs.filter(order__gt=after_order).order_by("order"))
+    entries = Entry.objects.filter(run=run, kind=Entry.Kind.USER, input__in=inputs).select_related("input")
+    return Taken(run, session, inputs, list(entries.order_by("position")))
 
 
 def _take(session: Session, run: Run, inputs: list[Input]) -> Taken:

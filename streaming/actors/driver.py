@@ -177,9 +177,11 @@ class Driver:
         return chain
 
     async def _steer(self, conversation: Conversation) -> None:
-        taken = await durable(runs.take_steers, self.turn.fence, self.turn.run.id)
+        turn = self.turn
+        taken = await durable(runs.take_steers, turn.fence, turn.run.id, turn.newest_input)
         if taken is None:
             return
+        turn.newest_input = taken.inputs[-1].order
         self._mailbox.taken(taken.inputs)
         for item, entry in zip(taken.inputs, taken.entries, strict=True):
             self.turn.publisher.emit("message", {"entry": render_entry(entry)})

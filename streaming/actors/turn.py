@@ -21,6 +21,8 @@ from streaming.tools.registry import ToolRegistry
 class Turn:
     """One run's surroundings. The times are the proof of a stop; the profile is the one last asked.
 
+    `newest_input` is the order of the last input that the run has taken.
+
     `tools` are the process's own until those of the session's MCP servers have joined them.
     """
 
@@ -34,6 +36,7 @@ class Turn:
     services: Services
     mcp: McpServers
     tools: ToolRegistry
+    newest_input: int
     scope: InterruptScope = field(default_factory=InterruptScope)
     provider_closed_at: datetime | None = None
     tool_interrupted_at: datetime | None = None

@@ -139,6 +139,7 @@ class Work:
             services=self._services,
             mcp=self._mcp,
             tools=self._services.tools,
+            newest_input=taken.inputs[-1].order,
         )
         self._driver = Driver(turn, self._mailbox, self._advance_to)
         if self._draining:

@@ -30,10 +30,25 @@ def test_a_steering_input_joins_only_where_it_is_next(session: Session, alice: U
     accepted(session, alice, "steer", "steer")
     accepted(session, alice, "queued")
     accepted(session, alice, "late steer", "steer")
-    joined = runs.take_steers(fence, taken.run.id)
+    joined = runs.take_steers(fence, taken.run.id, taken.inputs[-1].order)
     assert joined is not None
     assert [item.text for item in joined.inputs] == ["steer"]
-    assert runs.take_steers(fence, taken.run.id) is None
+    assert runs.take_steers(fence, taken.run.id, joined.inputs[-1].order) is None
+
+
+def test_steering_whose_answer_got_lost_is_told_again_and_joins_once(session: Session, alice: User) -> None:
+    fence = claimed(session).fence
+    accepted(session, alice, "first")
+    taken = runs.start_run(fence)
+    assert taken is not None
+    accepted(session, alice, "one", "steer")
+    accepted(session, alice, "two", "steer")
+    known = taken.inputs[-1].order
+    joined, again = runs.take_steers(fence, taken.run.id, known), runs.take_steers(fence, taken.run.id, known)
+    assert again == joined
+    assert again is not None
+    assert [entry.content[0]["text"] for entry in again.entries] == ["one", "two"]
+    assert Entry.objects.count() == 3
 
 
 def test_a_run_ends_once_and_ends_what_it_left_open(session: Session, alice: User) -> None:
