@@ -64,6 +64,13 @@ class Live(Protocol):
     async def inspect(self, session_id: UUID) -> dict[str, Any] | None:
         """Counts and sizes of the running actor; None where none runs."""
 
+    async def hosts(self) -> list[dict[str, Any]]:
+        """What every actor host that answers within about a second says of itself. Never raises.
+
+        Each: `host`, `actors`, `draining`; `breakers` [{base_url, model, failures, wait_seconds, state:
+        closed|open|half_open}] of endpoints with a failure; `streamless` [{base_url, model}]. No secrets.
+        """
+
     async def announce(self, session_id: UUID, owner_id: int, change: Change) -> None:
         """Tell session lists of a change; best effort."""
 

@@ -87,7 +87,7 @@ class Runtime:
             resolve_mcp=_resolve_mcp,
             host=self.name,
         )
-        self.host = ActorHost(self._make_actor, self.limits.actor, self.name)
+        self.host = ActorHost(self._make_actor, self.limits.actor, self.name, self._client.report)
 
     async def start(self, *, alone: bool) -> None:
         """Take up the work. `alone`: no other process has this database, so every lease there is is dead."""

@@ -13,6 +13,7 @@ import secrets
 import socket
 import time
 from collections.abc import Callable
+from typing import Any
 from uuid import UUID
 
 from channels.layers import get_channel_layer
@@ -22,6 +23,7 @@ from sessions_app.store import claims, executor
 from sessions_app.store.fence import LeaseLost
 from streaming.actors.channel import receive
 from streaming.actors.lease import LeaseKeeper
+from streaming.actors.presence import Presence
 from streaming.actors.session import Departure, SessionActor
 from streaming.limits import ActorLimits
 
@@ -31,6 +33,7 @@ HOSTS_CHANNEL = "actor-hosts"
 _SWEEP_BATCH = 64
 
 ActorFactory = Callable[[claims.Claim, str], SessionActor]
+Facts = Callable[[], dict[str, Any]]
 
 
 def host_name() -> str:
@@ -39,12 +42,13 @@ def host_name() -> str:
 
 
 class ActorHost:
-    """Runs actors until `drain`. `make_actor(claim, channel)` is the runtime's."""
+    """Runs actors until `drain`. `make_actor(claim, channel)` is the runtime's, and so is `facts()`."""
 
-    def __init__(self, make_actor: ActorFactory, limits: ActorLimits, name: str) -> None:
+    def __init__(self, make_actor: ActorFactory, limits: ActorLimits, name: str, facts: Facts = dict) -> None:
         self.name = name
         self._make_actor = make_actor
         self._limits = limits
+        self._facts = facts
         self._layer = get_channel_layer()
         self._actors: dict[UUID, SessionActor] = {}
         self._claiming: set[UUID] = set()
@@ -60,11 +64,21 @@ class ActorHost:
             asyncio.create_task(self._listen(), name="host-listen"),
             asyncio.create_task(self._sweep(), name="host-sweep"),
             asyncio.create_task(self._lease.keep(), name="host-lease"),
+            asyncio.create_task(Presence(self.describe).keep(), name="host-presence"),
         ]
 
     @property
     def actor_count(self) -> int:
         return len(self._actors)
+
+    def describe(self) -> dict[str, Any]:
+        """What an operator is told of this host, ready for JSON."""
+        return {
+            "host": self.name,
+            "actors": self.actor_count,
+            "draining": self.draining,
+            **self._facts(),
+        }
 
     async def ensure(self, session_id: UUID) -> None:
         """Start the session's actor here if nobody holds it; wake it if it is ours already."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any
 from uuid import UUID, uuid4
@@ -20,6 +21,8 @@ from sessions_app.store.claims import Address, actor_address
 logger = logging.getLogger(__name__)
 
 HOSTS_CHANNEL = "actor-hosts"
+# Every host, to be asked of itself; on the layer for groups.
+HOSTS_GROUP = "actor-hosts-all"
 # After a failure of the layer itself; it comes back by its own means.
 RECEIVE_RETRY_SECONDS = 0.5
 
@@ -32,6 +35,7 @@ class Calls:
         self._channel: str | None = None
         self._receiver: asyncio.Task[None] | None = None
         self._waiting: dict[str, asyncio.Future[dict[str, Any]]] = {}
+        self._collecting: dict[str, asyncio.Queue[dict[str, Any]]] = {}
         self._opening = asyncio.Lock()
 
     async def address(self, session_id: UUID) -> Address | None:
@@ -69,6 +73,29 @@ class Calls:
         finally:
             del self._waiting[request_id]
 
+    async def collect(
+        self, ask: Callable[[dict[str, str]], Awaitable[None]], seconds: float, enough: int
+    ) -> list[dict[str, Any]]:
+        """The decoded replies of many, until there are `enough` or `seconds` are over. Never raises.
+
+        `ask` sends the question with the two fields that it is given.
+        """
+        answers: list[dict[str, Any]] = []
+        request_id = uuid4().hex
+        arrived = self._collecting[request_id] = asyncio.Queue(enough)
+        try:
+            async with asyncio.timeout(seconds):
+                await ask({"reply_to": await self._reply_channel(), "request_id": request_id})
+                while len(answers) < enough:
+                    answers.append(await arrived.get())
+        except TimeoutError:
+            pass
+        except Exception:
+            logger.warning("The channel layer did not take a question", exc_info=True)
+        finally:
+            del self._collecting[request_id]
+        return answers
+
     async def close(self) -> None:
         if self._receiver is not None:
             self._receiver.cancel()
@@ -93,6 +120,10 @@ class Calls:
                 await asyncio.sleep(RECEIVE_RETRY_SECONDS)
 
     def _settle(self, message: dict[str, Any]) -> None:
+        collected = self._collecting.get(message["request_id"])
+        if collected is not None and not collected.full():
+            collected.put_nowait(orjson.loads(message["text"]))
+            return
         reply = self._waiting.get(message["request_id"])
         # A late or repeated reply has nobody waiting.
         if reply is not None and not reply.done():

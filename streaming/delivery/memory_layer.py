@@ -61,6 +61,10 @@ class MemoryChannelLayer(InMemoryChannelLayer):  # type: ignore[misc]
         self.require_valid_channel_name(channel)
         self.groups.setdefault(group, {})[channel] = self._clock()
 
+    def member_count(self, group: str) -> int:
+        """Channels that have joined: all there are, since the layer is of one process."""
+        return len(self.groups.get(group, ()))
+
     async def group_send(self, group: str, message: Message) -> None:
         self.require_valid_group_name(group)
         self._clean_expired()

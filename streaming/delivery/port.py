@@ -10,6 +10,8 @@ from uuid import UUID
 from sessions_app.live import Change, Cursor, LiveReply
 from sessions_app.store.claims import Address
 from streaming.delivery import process
+from streaming.delivery.calls import HOSTS_GROUP
+from streaming.delivery.memory_layer import MemoryChannelLayer
 from streaming.feed.events import encode
 
 logger = logging.getLogger(__name__)
@@ -20,6 +22,9 @@ ASKS_PER_CAPTURE = 3
 CLAIM_POLL_SECONDS = 0.05
 # A claim may be lost with its message: it is sent again this often.
 CLAIM_REPEAT_SECONDS = 1.0
+# Nobody knows how many hosts there are: where a layer cannot tell, this long is waited for all of them.
+HOSTS_SECONDS = 1.0
+HOSTS_MOST = 256
 
 
 class ChannelLive:
@@ -60,6 +65,19 @@ class ChannelLive:
             except Exception as error:
                 # Lists are read again after any reconnect; nothing durable rides on this.
                 logger.warning("A change of a session was not announced: %s", type(error).__name__)
+
+    async def hosts(self) -> list[dict[str, Any]]:
+        delivery = process.current()
+        layer = delivery.broadcast
+        members = layer.member_count(HOSTS_GROUP) if isinstance(layer, MemoryChannelLayer) else HOSTS_MOST
+        if not members:
+            return []
+
+        async def ask(reply: dict[str, str]) -> None:
+            await layer.group_send(HOSTS_GROUP, {"type": "host.report", **reply})
+
+        found = await delivery.calls.collect(ask, HOSTS_SECONDS, min(members, HOSTS_MOST))
+        return sorted(found, key=lambda host: str(host.get("host")))
 
     async def _tell(self, session_id: UUID, message: dict[str, Any]) -> None:
         calls = process.current().calls

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from dataclasses import dataclass
+from typing import Literal
 
 Key = tuple[str, str]
 """(base_url, model)"""
@@ -15,6 +16,20 @@ FAILURES_TO_OPEN = 10
 OPEN_SECONDS = 30.0
 # Profiles come and go in a long-lived process; the least recently used endpoint is forgotten.
 MAX_KEYS = 1_024
+# What one report names; whoever has more in trouble has one trouble.
+MAX_REPORTED = 200
+
+State = Literal["closed", "open", "half_open"]
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How one endpoint stands: failures in a row, and the seconds for which nothing is sent (0.0: none)."""
+
+    key: Key
+    state: State
+    failures: int
+    wait_seconds: float
 
 
 @dataclass(slots=True)
@@ -59,6 +74,18 @@ class Breaker:
     def release(self, key: Key) -> None:
         """The request was allowed and then cancelled: it says nothing, and another may probe."""
         self._state(key).probing = False
+
+    def report(self, now: float) -> list[Standing]:
+        """Endpoints with a failure, those not closed first, then the last used; at most `MAX_REPORTED`."""
+        recent = reversed(self._states.items())
+        found = [self._standing(key, state, now) for key, state in recent if state.failures]
+        return sorted(found, key=lambda standing: standing.state == "closed")[:MAX_REPORTED]
+
+    def _standing(self, key: Key, state: _State, now: float) -> Standing:
+        if state.opened_at is None:
+            return Standing(key, "closed", state.failures, 0.0)
+        left = max(0.0, state.opened_at + self._open_seconds - now)
+        return Standing(key, "open" if left > 0 else "half_open", state.failures, left)
 
     def _state(self, key: Key) -> _State:
         state = self._states.setdefault(key, _State())

@@ -6,6 +6,7 @@ import random
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from uuid_utils import uuid7
 
@@ -13,6 +14,7 @@ from streaming.limits import WireLimits
 from streaming.providers.attempt import Attempt
 from streaming.providers.breaker import Breaker
 from streaming.providers.record import AttemptRecord, request_constraints
+from streaming.providers.redaction import bare_url
 from streaming.providers.shared import Shared
 from streaming.providers.streamless import StreamModes
 from streaming.providers.transport import Transport
@@ -73,8 +75,28 @@ class ProviderClient:
         )
         return Attempt(self._shared, profile, request, record, run_deadline)
 
+    def report(self) -> dict[str, Any]:
+        """For the operator, ready for JSON: `breakers` with a failure, and whom no stream is asked of."""
+        standings = self._shared.breaker.report(self._shared.clock())
+        return {
+            "breakers": [
+                {
+                    **_endpoint(*standing.key),
+                    "state": standing.state,
+                    "failures": standing.failures,
+                    "wait_seconds": round(standing.wait_seconds, 1),
+                }
+                for standing in standings
+            ],
+            "streamless": [_endpoint(*key) for key in self._shared.modes.streamless()],
+        }
+
     def _steady_now(self) -> Callable[[], datetime]:
         """Wall time that never runs backwards within one attempt, whatever is done to the machine's clock."""
         wall, clock = self._shared.wall(), self._shared.clock
         start = clock()
         return lambda: wall + timedelta(seconds=clock() - start)
+
+
+def _endpoint(base_url: str, model: str) -> dict[str, str]:
+    return {"base_url": bare_url(base_url), "model": model}

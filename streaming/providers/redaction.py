@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from urllib.parse import urlsplit
 
 from streaming.providers.surrogates import mend
 
@@ -33,6 +34,17 @@ _CONTROLS = re.compile(r"[\x00-\x20\x7f-\x9f\u2028\u2029]+")
 # A message is searched for secrets no further than this: behind it nothing is shown anyway.
 _LOOKED_AT = 8_192
 _SHORTEST_SECRET = 4
+
+
+def bare_url(url: str) -> str:
+    """`url` without what may be a credential: user, password, query and fragment. One without them stays."""
+    if not any(sign in url for sign in "@?#"):
+        return url
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return _HIDDEN
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()
 
 
 def safe_detail(message: str, secrets: Sequence[str] = ()) -> str:

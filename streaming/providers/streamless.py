@@ -7,10 +7,13 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from streaming.providers.errors import ProviderError
 
 MAX_ENDPOINTS = 1_024
+# What one report names.
+MAX_REPORTED = 200
 _STATUSES = frozenset({400, 404, 405, 415, 422, 501})
 
 
@@ -30,6 +33,11 @@ class StreamModes:
 
     def of(self, base_url: str, model: str) -> StreamMode:
         return self._modes.get((base_url, model), StreamMode())
+
+    def streamless(self) -> list[tuple[str, str]]:
+        """Those that are asked without a stream, the last learnt first; at most `MAX_REPORTED`."""
+        found = (key for key, mode in reversed(self._modes.items()) if not mode.stream)
+        return list(islice(found, MAX_REPORTED))
 
     def learn(self, base_url: str, model: str, error: ProviderError) -> bool:
         """True where the refusal taught something, so that asking again at once is worth it."""

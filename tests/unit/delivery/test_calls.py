@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 
 from tests.unit.delivery.house import House
 
@@ -41,3 +42,30 @@ async def test_a_late_reply_has_nobody_waiting_and_harms_nobody(house: House) ->
     assert reply_channel is not None
     await house.commands.send(reply_channel, {"type": "live.reply", "request_id": "gone", "text": "{}"})
     assert await house.calls.ask(actor.channel, {"type": "actor.inspect"}, 5)
+
+
+async def test_replies_of_many_are_collected_up_to_enough_of_them(house: House) -> None:
+    async def ask(reply: dict[str, str]) -> None:
+        for number in range(4):
+            text = json.dumps({"number": number})
+            message = {"type": "live.reply", "request_id": reply["request_id"], "text": text}
+            await house.commands.send(reply["reply_to"], message)
+
+    assert await house.calls.collect(ask, 60, 3) == [{"number": 0}, {"number": 1}, {"number": 2}]
+    assert house.calls._collecting == {}
+
+
+async def test_what_came_until_the_deadline_is_what_there_is(house: House) -> None:
+    async def ask(reply: dict[str, str]) -> None:
+        message = {"type": "live.reply", "request_id": reply["request_id"], "text": "{}"}
+        await house.commands.send(reply["reply_to"], message)
+
+    assert await house.calls.collect(ask, 0.1, 3) == [{}]
+
+
+async def test_a_layer_that_takes_no_question_has_no_answers(house: House) -> None:
+    async def ask(reply: dict[str, str]) -> None:
+        raise ConnectionError("away")
+
+    assert await house.calls.collect(ask, 60, 3) == []
+    assert house.calls._collecting == {}

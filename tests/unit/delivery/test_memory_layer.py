@@ -99,3 +99,13 @@ async def test_two_receivers_of_one_channel_both_stay_reachable() -> None:
     await layer.send("hosts", {"type": "b"})
     assert [(await task)["type"] for task in waiting] == ["b"]
     assert "hosts" not in layer.channels
+
+
+async def test_the_members_of_a_group_are_counted() -> None:
+    layer = MemoryChannelLayer()
+    assert layer.member_count("g") == 0
+    for channel in ("a", "b", "b"):
+        await layer.group_add("g", channel)
+    assert layer.member_count("g") == 2
+    await layer.group_discard("g", "a")
+    assert layer.member_count("g") == 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from streaming.providers.breaker import MAX_KEYS, Breaker
+from streaming.providers.breaker import MAX_KEYS, MAX_REPORTED, Breaker, Standing
 
 KEY = ("http://127.0.0.1/v1", "m")
 
@@ -68,3 +68,45 @@ def test_it_remembers_a_bounded_number_of_endpoints() -> None:
     for number in range(MAX_KEYS):
         breaker.record((str(number), "m"), failed=False, now=0)
     assert breaker.wait_seconds(KEY, 0) == 0
+
+
+def test_a_report_tells_how_each_endpoint_in_trouble_stands() -> None:
+    breaker = Breaker()
+    breaker.record(("http://well/v1", "m"), failed=False, now=0)
+    fail(breaker, 10)
+    breaker.record(("http://unsure/v1", "m"), failed=True, now=0)
+    assert breaker.report(12) == [
+        Standing(KEY, "open", 10, 18.0),
+        Standing(("http://unsure/v1", "m"), "closed", 1, 0.0),
+    ]
+
+
+def test_a_report_tells_of_a_probe_that_is_due_or_under_way_and_starts_none() -> None:
+    breaker = Breaker()
+    fail(breaker, 10)
+    assert breaker.report(30) == [Standing(KEY, "half_open", 10, 0.0)]
+    assert breaker.wait_seconds(KEY, 30) == 0
+    assert breaker.report(30) == [Standing(KEY, "half_open", 10, 0.0)]
+    breaker.record(KEY, failed=False, now=31)
+    assert breaker.report(31) == []
+
+
+def test_a_report_is_bounded_and_leaves_out_no_open_breaker_for_a_closed_one() -> None:
+    breaker = Breaker()
+    fail(breaker, 10)
+    for number in range(MAX_REPORTED):
+        breaker.record((str(number), "m"), failed=True, now=0)
+    report = breaker.report(0)
+    assert len(report) == MAX_REPORTED
+    assert report[0].key == KEY
+    assert report[1].key == (str(MAX_REPORTED - 1), "m")
+
+
+def test_a_report_keeps_no_endpoint_from_being_forgotten() -> None:
+    breaker = Breaker()
+    fail(breaker, 10)
+    for number in range(MAX_KEYS - 1):
+        breaker.record((str(number), "m"), failed=False, now=0)
+    assert breaker.report(0)[0].key == KEY
+    breaker.record(("one more", "m"), failed=False, now=0)
+    assert breaker.report(0) == []

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from datetime import UTC, datetime, timedelta
 
 from streaming.limits import WireLimits
+from streaming.providers.breaker import Breaker
 from streaming.providers.client import ProviderClient
 from streaming.providers.scripted import ScriptedProvider
 from streaming.providers.scripted_http import Out, ScriptedRequest
-from tests.support.provider_attempts import ask, profile
+from tests.support.provider_attempts import KEY, ask, profile, provider_client, run
 
 WALL = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -55,3 +57,30 @@ async def test_closing_the_client_ends_open_exchanges() -> None:
             await server.requests[0].closed.wait()
             await asyncio.gather(reading, return_exceptions=True)
     assert reading.exception() is not None
+
+
+async def test_a_report_is_ready_for_json_and_holds_no_secret() -> None:
+    breaker = Breaker(failures=1, open_seconds=30)
+    breaker.record(("https://user:canary@h/v1?key=canary", "m"), failed=True, now=100.0)
+    async with provider_client(breaker=breaker, clock=lambda: 112.34) as client:
+        report = client.report()
+    endpoint = {"base_url": "https://h/v1", "model": "m"}
+    assert report["breakers"] == [{**endpoint, "state": "open", "failures": 1, "wait_seconds": 17.7}]
+    assert json.loads(json.dumps(report)) == report
+
+
+async def test_a_report_names_who_failed_and_who_is_asked_without_a_stream() -> None:
+    async def script(request: ScriptedRequest, out: Out) -> None:
+        if request.wants_stream:
+            await out.json(400, {"error": {"message": "stream is not supported", "param": "stream"}})
+        else:
+            await out.json(503, {"error": {"message": "later"}})
+
+    async with ScriptedProvider(script) as server, provider_client() as client:
+        to = profile(server.base_url)
+        await run(client, to)
+        report = client.report()
+        endpoint = {"base_url": server.base_url, "model": to.model}
+    assert report["breakers"] == [{**endpoint, "state": "closed", "failures": 1, "wait_seconds": 0.0}]
+    assert report["streamless"] == [endpoint]
+    assert KEY not in json.dumps(report)

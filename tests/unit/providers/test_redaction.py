@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streaming.providers.redaction import safe_detail
+from streaming.providers.redaction import bare_url, safe_detail
 
 
 @pytest.mark.parametrize(
@@ -68,3 +68,18 @@ def test_it_is_cut_at_300_scalars() -> None:
 def test_no_secret_survives_any_surroundings(text: str, secret: str) -> None:
     at = len(text) // 2
     assert secret not in safe_detail(text[:at] + secret + text[at:], (secret,))
+
+
+@pytest.mark.parametrize(
+    ("url", "bare"),
+    [
+        ("https://provider.example/v1", "https://provider.example/v1"),
+        ("HTTP://127.0.0.1:8080/v1", "HTTP://127.0.0.1:8080/v1"),
+        ("https://user:canary@provider.example:444/v1", "https://provider.example:444/v1"),
+        ("https://us@er:canary@provider.example/v1", "https://provider.example/v1"),
+        ("https://provider.example/v1?key=canary#canary", "https://provider.example/v1"),
+        ("https://[canary@x/v1", "[hidden]"),
+    ],
+)
+def test_an_address_is_told_without_what_opens_it(url: str, bare: str) -> None:
+    assert bare_url(url) == bare

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from streaming.providers.errors import ProviderError
-from streaming.providers.streamless import MAX_ENDPOINTS, StreamMode, StreamModes
+from streaming.providers.streamless import MAX_ENDPOINTS, MAX_REPORTED, StreamMode, StreamModes
 
 URL = "http://127.0.0.1/v1"
 
@@ -46,3 +46,15 @@ def test_a_bounded_number_is_remembered() -> None:
         modes.learn(URL, str(number), refusal())
     assert modes.of(URL, "0").stream
     assert not modes.of(URL, "1").stream
+
+
+def test_those_without_a_stream_are_told_the_last_one_first_to_a_bound() -> None:
+    modes = StreamModes()
+    modes.learn(URL, "usage", refusal("request_rejected", "unknown field stream_options"))
+    modes.learn(URL, "a", refusal())
+    modes.learn(URL, "b", refusal())
+    assert modes.streamless() == [(URL, "b"), (URL, "a")]
+    for number in range(MAX_REPORTED):
+        modes.learn(URL, str(number), refusal())
+    assert len(modes.streamless()) == MAX_REPORTED
+    assert (URL, "a") not in modes.streamless()
