@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, cast
 
 from django.contrib import admin, messages
@@ -9,8 +10,10 @@ from django.contrib.auth.models import User
 from django.db.models import QuerySet
 from django.forms import ModelForm
 from django.http import HttpRequest
+from django.utils.safestring import SafeString
 
 from sessions_app.admin.base import LookOnly
+from sessions_app.admin.hosts import breaker_in_full, breaker_in_short, known_hosts
 from sessions_app.admin.profile_form import ProfileForm
 from sessions_app.models import ApiToken, ProviderProfile
 from sessions_app.store.profiles import delete_profile
@@ -19,6 +22,7 @@ from sessions_app.store.tokens import revoke_token
 PROFILE_FIELDS = (
     "name",
     ("base_url", "protocol", "model"),
+    "breakers",
     "has_key",
     "new_api_key",
     "max_output_tokens",
@@ -71,14 +75,28 @@ class ProviderProfileAdmin(LookOnly[ProviderProfile]):
     def get_readonly_fields(
         self, request: HttpRequest, obj: ProviderProfile | None = None
     ) -> tuple[str, ...]:
-        looking = ("has_key", "header_names")
+        looking = ("breakers", "has_key", "header_names")
         return looking if obj is None else ("name", *looking)
 
     def get_fields(self, request: HttpRequest, obj: ProviderProfile | None = None) -> Any:
         """Who may only look has no form, so no field of the form's own."""
         if self.has_change_permission(request, obj):
-            return PROFILE_FIELDS
+            return [field for field in PROFILE_FIELDS if obj is not None or field != "breakers"]
         return [field for field in PROFILE_FIELDS if field != "new_api_key"]
+
+    def get_list_display(self, request: HttpRequest) -> Any:
+        """With the breakers' states, for which a page asks the hosts once."""
+        hosts = cache(known_hosts)
+
+        @admin.display(description="breaker")
+        def breaker(profile: ProviderProfile) -> str:
+            return breaker_in_short(hosts(), profile.base_url)
+
+        return (*self.list_display, breaker)
+
+    @admin.display(description="breaker")
+    def breakers(self, profile: ProviderProfile) -> SafeString | str:
+        return breaker_in_full(known_hosts(), profile.base_url)
 
     @admin.display(description="key", boolean=True)
     def has_key(self, profile: ProviderProfile) -> bool:
