@@ -121,6 +121,8 @@ class Run:
         return Steer()
 
     def steered(self) -> Action:
+        if self._draining:
+            return Finish("interrupted", shutdown_error())
         if self.step >= self._max_steps:
             return Finish("failed", run_error("step_limit", f"The run took {self.step} steps.", False))
         self.step += 1

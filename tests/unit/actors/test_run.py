@@ -94,3 +94,12 @@ def test_a_draining_run_does_not_retry() -> None:
     run.begin()
     run.drain()
     assert isinstance(run.failed(failure(0.5)), Finish)
+
+
+def test_a_run_told_to_drain_between_two_steps_asks_no_further_one() -> None:
+    run = Run(max_steps=5)
+    run.begin()
+    run.recorded([uuid4()])
+    assert run.call_ended() == Steer()
+    run.drain()
+    assert isinstance(run.steered(), Finish)
