@@ -49,8 +49,8 @@ class Live(Protocol):
     async def wake(self, session_id: UUID) -> None:
         """Something durable changed: let the session's actor look, starting one where there is none."""
 
-    async def interrupt(self, session_id: UUID, run_id: UUID) -> None:
-        """The run's interrupt is on record: tell its actor at once."""
+    async def interrupt(self, session_id: UUID, run_id: UUID, *, superseded: bool = False) -> None:
+        """The run's interrupt is on record: tell its actor. `superseded`: a later input asked for it."""
 
     async def capture(self, session_id: UUID, cursor: Cursor | None, *, start: bool) -> LiveReply | None:
         """What the actor knows after `cursor`. None: no actor runs (and none was started), or none answered.

@@ -77,7 +77,7 @@ for _view in (post_input, put_input):
 async def _accept(session: Session, user: User, asked: store.NewInput) -> HttpResponse:
     accepted = await write(store.accept_input, session.id, user, asked)
     if accepted.stops is not None:
-        await nudges.interrupt(session.id, accepted.stops)
+        await nudges.interrupt(session.id, accepted.stops, superseded=True)
     await nudges.wake(session.id)
     await nudges.announce(session, "activity")
     location = f"/api/sessions/{session.id}/inputs/{accepted.input.uid}"

@@ -16,8 +16,8 @@ async def wake(session_id: UUID) -> None:
     await _try(live().wake(session_id), "wake")
 
 
-async def interrupt(session_id: UUID, run_id: UUID) -> None:
-    await _try(live().interrupt(session_id, run_id), "interrupt")
+async def interrupt(session_id: UUID, run_id: UUID, *, superseded: bool = False) -> None:
+    await _try(live().interrupt(session_id, run_id, superseded=superseded), "interrupt")
 
 
 async def stop_deleted(session_id: UUID) -> None:

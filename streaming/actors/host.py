@@ -119,27 +119,31 @@ class ActorHost:
         task.add_done_callback(self._tasks.discard)
 
     async def _run(self, actor: SessionActor) -> None:
-        again = False
+        departure = Departure.CRASHED
         try:
-            again = await actor.live() is Departure.CRASHED
+            departure = await actor.live()
         except Exception:
             log.exception("an actor failed: session %s", actor.session_id)
-            again = True
         finally:
             if self._actors.get(actor.session_id) is actor:
                 del self._actors[actor.session_id]
-        if again and not self.draining:
-            await self._take_over(actor)
+        if departure in (Departure.CRASHED, Departure.DELETED) and not self.draining:
+            await self._let_go(actor, again=departure is Departure.CRASHED)
 
-    async def _take_over(self, actor: SessionActor) -> None:
-        """Its end is known here, so nobody has to wait for the lease: the next claim closes what it left."""
+    async def _let_go(self, actor: SessionActor, *, again: bool) -> None:
+        """Its end is known here, so nobody has to wait for the lease: the next claim closes what it left.
+
+        Of a session that was to be deleted nothing is left, unless somebody was faster with an input.
+        """
         try:
             await executor.write(claims.abandon, actor.fence)
             # One that fails at once would fail for ever: then the sweep's pace is fast enough.
-            if time.monotonic() - actor.claimed_at >= self._limits.sweep_seconds:
+            if again and time.monotonic() - actor.claimed_at >= self._limits.sweep_seconds:
                 await self.ensure(actor.session_id)
-        except (LeaseLost, DatabaseError):
-            log.warning("session %s is left to the sweep", actor.session_id)
+        except LeaseLost:
+            pass
+        except Exception as error:
+            _outlive(f"session {actor.session_id} is left to the sweep", error)
 
     async def _listen(self) -> None:
         while True:

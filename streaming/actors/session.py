@@ -33,6 +33,7 @@ from streaming.actors.services import Services
 from streaming.actors.watchers import Watchers
 from streaming.actors.work import Work
 from streaming.feed.live_state import initial
+from streaming.providers.record import CancelReason
 
 log = logging.getLogger("albedo.actor")
 
@@ -148,8 +149,10 @@ class SessionActor(AsyncConsumer):  # type: ignore[misc]
         await self._reply(message, text)
 
     async def actor_interrupt(self, message: dict[str, Any]) -> None:
+        # First the stop: a database that answers slowly must not delay it.
+        reason: CancelReason = "superseded" if message.get("superseded") else "user_stop"
+        self._work.interrupt(UUID(message["run_id"]), reason)
         await self.nudge()
-        self.interrupt(UUID(message["run_id"]))
 
     async def actor_watch(self, message: dict[str, Any]) -> None:
         self._watchers.count(message["watcher"], message["count"], time.monotonic())
@@ -174,7 +177,7 @@ class SessionActor(AsyncConsumer):  # type: ignore[misc]
         self._depart(Departure.DELETED if message["reason"] == "deleted" else Departure.CRASHED)
 
     def interrupt(self, run_id: UUID) -> None:
-        """The run's interrupt is on record. A later run is never touched."""
+        """The run's interrupt is on record, as a renewal found it. A later run is never touched."""
         self._work.interrupt(run_id, "superseded" if self._mailbox.interrupts else "user_stop")
 
     def fence_off(self) -> None:

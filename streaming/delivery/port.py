@@ -36,8 +36,9 @@ class ChannelLive:
         if address is None or not await calls.tell(address.channel, {"type": "actor.wake"}):
             await calls.claim(session_id)
 
-    async def interrupt(self, session_id: UUID, run_id: UUID) -> None:
-        await self._tell(session_id, {"type": "actor.interrupt", "run_id": str(run_id)})
+    async def interrupt(self, session_id: UUID, run_id: UUID, *, superseded: bool = False) -> None:
+        message = {"type": "actor.interrupt", "run_id": str(run_id), "superseded": superseded}
+        await self._tell(session_id, message)
 
     async def stop(self, session_id: UUID, reason: Literal["restart", "deleted"]) -> None:
         await self._tell(session_id, {"type": "actor.stop", "reason": reason})

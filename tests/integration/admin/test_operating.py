@@ -49,7 +49,7 @@ class Recorded:
         }
         return LiveReply("1-abc", 9, "reset", "initial", 1, 9, [], False, live)
 
-    async def interrupt(self, session_id: UUID, run_id: UUID) -> None:
+    async def interrupt(self, session_id: UUID, run_id: UUID, *, superseded: bool = False) -> None:
         Recorded.asked.append(("interrupt", session_id, run_id))
 
     async def stop(self, session_id: UUID, reason: str) -> None:

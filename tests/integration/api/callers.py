@@ -35,7 +35,7 @@ class RecordedLive:
     async def wake(self, session_id: UUID) -> None:
         self._note("wake", session_id)
 
-    async def interrupt(self, session_id: UUID, run_id: UUID) -> None:
+    async def interrupt(self, session_id: UUID, run_id: UUID, *, superseded: bool = False) -> None:
         self._note("interrupt", session_id, run_id)
 
     async def capture(self, session_id: UUID, cursor: Cursor | None, *, start: bool) -> LiveReply | None:
