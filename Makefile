@@ -10,6 +10,8 @@ SHELL := /bin/bash
 PORT ?= 8000
 export DATA_DIR ?= $(CURDIR)/data
 TESTS ?= tests
+# Files side by side: most of the time tests wait for servers and kernels. 0 runs them one by one.
+WORKERS ?= 2
 
 VENV := .venv
 PYTHON := $(VENV)/bin/python
@@ -38,7 +40,7 @@ run: install
 
 test: install-dev
 	scripts/system-packages tests
-	env -u DATA_DIR $(PYTHON) -m pytest $(TESTS)
+	env -u DATA_DIR $(PYTHON) -m pytest --numprocesses $(WORKERS) --dist loadfile $(TESTS)
 
 # The type checker loads the settings, which make their secrets: not in the data of whoever works here.
 check: export DATA_DIR := $(CURDIR)/.mypy_cache/data

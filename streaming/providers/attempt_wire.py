@@ -196,12 +196,17 @@ class AttemptWire:
         """The bytes of one read into the decoder, its events into `events`, in order."""
         tap, response = self._opened_tap(), self._opened_response()
         for piece in exchange.take():
-            response.first_byte_at = response.first_byte_at or self._record.now()
+            self._note_first_byte(response)
             tap.count_bytes(piece)
             if not decoder.finished:
                 events += decoder.feed(piece)
         if exchange.eof and not decoder.finished:
             events += decoder.feed_eof()
+
+    def _note_first_byte(self, response: WireResponse) -> None:
+        """When the read that brought it returned: where one read brings all, it is the last byte's time too."""
+        if response.first_byte_at is None:
+            response.first_byte_at = self._record.last_byte_at or self._record.now()
 
     async def _refusal(self, exchange: Exchange) -> ProviderError:
         body = await self._error_body(exchange)
@@ -235,6 +240,6 @@ class AttemptWire:
     def _add_to(self, body: bytearray, exchange: Exchange) -> None:
         response = self._opened_response()
         for piece in exchange.take():
-            response.first_byte_at = response.first_byte_at or self._record.now()
+            self._note_first_byte(response)
             response.bytes += len(piece)
             body += piece[: self._shared.limits.error_body_bytes - len(body)]
