@@ -204,7 +204,7 @@ class AttemptWire:
             events += decoder.feed_eof()
 
     def _note_first_byte(self, response: WireResponse) -> None:
-        """When the read that brought it returned: where one read brings all, it is the last byte's time too."""
+        """When the read that brought it returned; one read may bring the first byte and the last."""
         if response.first_byte_at is None:
             response.first_byte_at = self._record.last_byte_at or self._record.now()
 
