@@ -98,20 +98,24 @@ class KernelPool:
     async def acquire(self, workspace: Path) -> Kernel:
         """A kernel that stands in `workspace`, for the caller alone. Raises KernelStartFailed."""
         while True:
-            task = self._warm.popleft() if self._warm else self._spawn()
+            was_warm = bool(self._warm)
+            task = self._warm.popleft() if was_warm else self._spawn()
             self._refill_soon(REFILL_SECONDS)
             kernel = await self._claimed(task)
             self._out.add(kernel)
-            # One that died while it was waiting is passed over.
-            if kernel.alive:
-                break
-            await self.discard(kernel)
-        try:
-            await enter_workspace(kernel, workspace)
-        except BaseException:
-            await self.discard(kernel)
-            raise
-        return kernel
+            try:
+                await enter_workspace(kernel, workspace)
+            except KernelStartFailed:
+                died = not kernel.alive
+                await self.discard(kernel)
+                # A warm one may have died while it waited, noticed or not: it is passed over.
+                if not (died and was_warm):
+                    raise
+            except BaseException:
+                await self.discard(kernel)
+                raise
+            else:
+                return kernel
 
     async def discard(self, kernel: Kernel) -> None:
         """End a kernel that was acquired, with all that it started."""

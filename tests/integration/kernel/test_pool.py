@@ -56,6 +56,21 @@ async def test_a_kernel_that_died_while_waiting_is_not_handed_out(tmp_path: Path
         await pool.aclose()
 
 
+async def test_a_kernel_whose_death_nobody_has_noticed_yet_is_passed_over(tmp_path: Path) -> None:
+    pool = KernelPool(LIMITS, os.environ)
+    await pool.start()
+    try:
+        await until(lambda: pool.ready == 1, "one is warm")
+        [warm] = kernels()
+        # No turn of the loop lies between: the pool still takes it for alive.
+        os.kill(warm, signal.SIGKILL)
+        kernel = await pool.acquire(tmp_path)
+        assert kernel.alive
+        assert kernel.pid != warm
+    finally:
+        await pool.aclose()
+
+
 @pytest.mark.timeout(180)
 async def test_twenty_kernels_taken_and_dropped_leave_nothing(tmp_path: Path) -> None:
     pool = KernelPool(dataclasses.replace(LIMITS, prewarmed=0), os.environ)
