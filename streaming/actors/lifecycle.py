@@ -24,6 +24,14 @@ def _row(**to: Phase | None) -> Mapping[str, Phase | None]:
     return MappingProxyType(to)
 
 
+_WORKING = _row(
+    begin=None,
+    ask="generating",
+    call="running",
+    hold="waiting_approval",
+    interrupt="interrupting",
+    finish="idle",
+)
 # A run asked to stop stays `interrupting` until it ends, whatever its driver still had to say.
 TRANSITIONS: Mapping[Phase, Mapping[str, Phase | None]] = MappingProxyType(
     {
@@ -31,22 +39,8 @@ TRANSITIONS: Mapping[Phase, Mapping[str, Phase | None]] = MappingProxyType(
         "preparing": _row(
             begin="preparing", ask="generating", call=None, hold=None, interrupt="interrupting", finish="idle"
         ),
-        "generating": _row(
-            begin=None,
-            ask="generating",
-            call="running",
-            hold="waiting_approval",
-            interrupt="interrupting",
-            finish="idle",
-        ),
-        "running": _row(
-            begin=None,
-            ask="generating",
-            call="running",
-            hold="waiting_approval",
-            interrupt="interrupting",
-            finish="idle",
-        ),
+        "generating": _WORKING,
+        "running": _WORKING,
         "waiting_approval": _row(
             begin=None,
             ask=None,

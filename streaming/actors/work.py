@@ -141,7 +141,7 @@ class Work:
             tools=self._services.tools,
             newest_input=taken.inputs[-1].order,
         )
-        self._driver = Driver(turn, self._mailbox, self._advance_to)
+        self._driver = Driver(turn, self._mailbox, self._advance)
         if self._draining:
             self._driver.drain()
         if self._stop is not None and self._stop[0] == run.id:
@@ -196,9 +196,6 @@ class Work:
         self._tell_status()
 
     def _advance(self, message: Message) -> None:
-        self._advance_to(message)
-
-    def _advance_to(self, message: Message) -> None:
         before = (self._phase, self._publisher.state["status"]["run_id"])
         self._phase = advance(self._phase, message)
         if (self._phase, str(self._run_id) if self._run_id else None) != before:

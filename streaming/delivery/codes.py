@@ -6,7 +6,11 @@ from enum import IntEnum
 
 
 class Close(IntEnum):
-    """Why the server closed a WebSocket."""
+    """Why the server closed a WebSocket.
+
+    After FAULT, RESTARTING and TOO_SLOW a client reattaches with its cursor as it is; after the others
+    something must change first.
+    """
 
     TOO_BIG = 1009
     FAULT = 1011
@@ -16,10 +20,6 @@ class Close(IntEnum):
     UNKNOWN_SESSION = 4404
     TOO_SLOW = 4408
     TOO_MANY = 4429
-
-
-# After these a client reattaches with its cursor as it is; after the others something must change first.
-COME_BACK = frozenset({Close.FAULT, Close.RESTARTING, Close.TOO_SLOW})
 
 
 class Ended(Exception):
