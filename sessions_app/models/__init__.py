@@ -2,6 +2,7 @@
 
 from sessions_app.models.access import ApiToken, ProviderProfile
 from sessions_app.models.history import Artifact, ContentChunk, Entry, ToolCall
+from sessions_app.models.hosts import Host
 from sessions_app.models.session import Session
 from sessions_app.models.work import Input, ProviderAttempt, Run
 
@@ -10,6 +11,7 @@ __all__ = [
     "Artifact",
     "ContentChunk",
     "Entry",
+    "Host",
     "Input",
     "ProviderAttempt",
     "ProviderProfile",

@@ -9,11 +9,19 @@ from sessions_app.ids import new_id
 from sessions_app.models.fields import JSONTextField
 
 
+class Kept(models.Manager["Session"]):
+    """Sessions that are not being removed: to everybody else the others do not exist."""
+
+    def get_queryset(self) -> models.QuerySet[Session]:
+        return super().get_queryset().filter(deleted_at__isnull=True)
+
+
 class Session(models.Model):
     """One conversation.
 
     The lease columns say which actor may write: every durable write of an actor names `generation`.
     `last_sequence` is set only by an actor that left in order: null means that it may have died.
+    With `deleted_at` the session is gone for its users, and the lease is of whoever removes its rows.
     """
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
@@ -41,12 +49,19 @@ class Session(models.Model):
     lease_until = models.DateTimeField(null=True, default=None)
     actor_channel = models.CharField(max_length=200, blank=True, default="")
     host = models.CharField(max_length=200, blank=True, default="")
+    deleted_at = models.DateTimeField(null=True, default=None)
+
+    objects = Kept()
+    every = models.Manager["Session"]()
 
     class Meta:
         indexes = [
             models.Index(fields=["owner", "-activity_at", "-id"], name="session_owner_activity"),
             models.Index(fields=["-activity_at", "-id"], name="session_activity"),
             models.Index(fields=["lease_until"], name="session_lease"),
+            models.Index(
+                fields=["deleted_at"], condition=models.Q(deleted_at__isnull=False), name="session_deleted"
+            ),
         ]
 
     def __str__(self) -> str:
