@@ -14,6 +14,8 @@ import django
 import pytest
 from django.conf import settings
 from django.db import connections
+from hypothesis import HealthCheck
+from hypothesis import settings as hypothesis_settings
 
 from tests.support.environment import clean_environment
 from tests.support.network import refuse_network
@@ -38,6 +40,13 @@ os.environ["DATA_DIR"] = str(SUITE_DIR / "data")
 os.environ["DJANGO_SETTINGS_MODULE"] = "albedo_project.settings"
 # Here already, because a folder's own conftest may name models.
 django.setup()
+
+# How fast this machine is at the moment is not what is tested, and each run tries the same examples: what
+# nobody has changed cannot fail. `--hypothesis-profile explore` looks for others.
+UNHURRIED: dict[str, Any] = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+hypothesis_settings.register_profile("suite", derandomize=True, **UNHURRIED)
+hypothesis_settings.register_profile("explore", **UNHURRIED)
+hypothesis_settings.load_profile("suite")
 
 
 def pytest_configure() -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from streaming.limits import WireLimits
+from streaming.providers.attempt import Attempt
 from streaming.providers.client import ProviderClient
 from streaming.providers.errors import ProviderError
 from streaming.providers.events import Completed, StepEvent
@@ -76,11 +77,15 @@ async def run(
     attempt: int = 1,
     run_deadline: float | None = None,
 ) -> Outcome:
-    """One attempt, read to its end; its ProviderError is part of the outcome."""
-    lists: list[list[StepEvent]] = []
-    one = client.attempt(
-        to, request or ask(), run_id="run", step=1, attempt=attempt, run_deadline=run_deadline
+    """One attempt, read to its end."""
+    return await read(
+        client.attempt(to, request or ask(), run_id="run", step=1, attempt=attempt, run_deadline=run_deadline)
     )
+
+
+async def read(one: Attempt) -> Outcome:
+    """An attempt that was made before, read to its end; its ProviderError is part of the outcome."""
+    lists: list[list[StepEvent]] = []
     try:
         async with one:
             async for events in one.events():

@@ -7,6 +7,7 @@ import zlib
 
 import pytest
 
+from streaming.providers import attempt_wire
 from streaming.providers.events import ArgumentsDelta, TextDelta
 from streaming.providers.scripted import Reply, ScriptedProvider
 from streaming.providers.scripted_http import Out, ScriptedRequest
@@ -17,6 +18,12 @@ from tests.support.provider_attempts import LOOKUP, PROTOCOLS, ask, profile, pro
 from tests.support.request_checker import faults
 
 CODE = {"code": 'print("Größe 😀")\n' * 20}
+
+
+@pytest.fixture(autouse=True)
+def patient_drain(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every server here ends its body, if not at once: the machine may be busy."""
+    monkeypatch.setattr(attempt_wire, "DRAIN_SECONDS", 40.0)
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)

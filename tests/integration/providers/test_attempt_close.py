@@ -15,7 +15,7 @@ from streaming.providers.scripted_signal import Barrier
 from streaming.providers.transport import Transport
 from tests.support.provider_attempts import ask, profile, provider_client
 
-SOON = 20.0
+SOON = 40.0
 
 
 class _StuckStream(httpcore.AsyncNetworkStream):

@@ -16,9 +16,10 @@ from streaming.providers.scripted_http import Out, Script, ScriptedRequest
 from streaming.providers.scripted_parts import Call, Say
 from streaming.providers.scripted_signal import Barrier
 from streaming.providers.types import Profile, Protocol
+from tests.support.clock import LeapingClock
 from tests.support.provider_attempts import KEY, PROTOCOLS, ask, profile, provider_client, run
 
-SOON = 20.0
+SOON = 40.0
 CANARY = "canary-of-the-user"
 
 
@@ -98,11 +99,11 @@ async def test_a_connection_lost_at_any_event_is_transient(protocol: Protocol, h
 
 
 async def test_nobody_listens() -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    async with provider_client() as client:
-        outcome = await run(client, profile(f"http://127.0.0.1:{port}/v1"))
+    # Held, so that nobody else listens there meanwhile.
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        async with provider_client() as client:
+            outcome = await run(client, profile(f"http://127.0.0.1:{held.getsockname()[1]}/v1"))
     assert outcome.error is not None
     assert (outcome.error.code, outcome.error.retryable) == ("connection_failed", True)
     assert (outcome.record["failure_phase"], outcome.record["wire_responses"]) == ("connecting", [])
@@ -224,8 +225,7 @@ async def test_answers_that_are_final_show_an_endpoint_that_works(status: int) -
 
 
 async def test_a_run_that_ends_says_nothing_of_the_endpoint() -> None:
-    barrier, breaker = Barrier(), Breaker(failures=2)
-    loop = asyncio.get_running_loop()
+    clock, barrier, breaker = LeapingClock(), Barrier(), Breaker(failures=2)
 
     async def silent(request: ScriptedRequest, out: Out) -> None:
         await out.pause(barrier)
@@ -233,11 +233,14 @@ async def test_a_run_that_ends_says_nothing_of_the_endpoint() -> None:
     scripts = [answering(503, {}), silent, answering(503, {})]
     async with (
         ScriptedProvider(scripts) as server,
-        provider_client(breaker=breaker, clock=loop.time) as client,
+        provider_client(breaker=breaker, clock=clock.time) as client,
     ):
         to = profile(server.base_url)
         await run(client, to)
-        await run(client, to, run_deadline=loop.time() + 0.2)
+        ending = asyncio.create_task(run(client, to, run_deadline=clock.time() + 100))
+        await asyncio.wait_for(barrier.reached.wait(), SOON)
+        clock.leap(100)
+        await ending
         await run(client, to)
         outcome = await run(client, to)
     assert outcome.error is not None

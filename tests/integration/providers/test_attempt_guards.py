@@ -19,7 +19,7 @@ from streaming.providers.tap import GuardStop
 from streaming.providers.types import Protocol
 from tests.support.provider_attempts import PROTOCOLS, Outcome, ask, profile, provider_client, run
 
-SOON = 20.0
+SOON = 40.0
 
 
 async def guarded(

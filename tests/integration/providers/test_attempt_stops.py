@@ -4,76 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from typing import Any, Literal
+from typing import Any
 
 import pytest
 
 from streaming.providers.attempt import Attempt
 from streaming.providers.scripted import Reply, ScriptedProvider
-from streaming.providers.scripted_http import Out, ScriptedRequest
-from streaming.providers.scripted_parts import Call, Part, Say, Think
+from streaming.providers.scripted_parts import Say
 from streaming.providers.scripted_signal import Barrier
 from streaming.providers.types import Protocol
+from tests.integration.providers.stalls import PHASES, SOON, Stall, stalled, stalling
 from tests.support.provider_attempts import PROTOCOLS, ask, profile, provider_client, run
-
-Stall = Literal["headers", "first_event", "text", "thinking", "arguments", "comments"]
-PHASES = {
-    "headers": "waiting_first_event",
-    "first_event": "waiting_first_event",
-    "text": "generating_text",
-    "thinking": "generating_thinking",
-    "arguments": "generating_tool_arguments",
-    "comments": "generating_text",
-}
-SOON = 20.0
-
-
-# The first event that brings the phase of a stall, by what stands in it.
-LAST_EVENT = {
-    "text": (b'"e"',),
-    "comments": (b'"e"',),
-    "thinking": (b'"H"',),
-    "arguments": (b'"delta":"', b'"arguments":"{'),
-}
-
-
-def stalling(stall: Stall, barrier: Barrier) -> Any:
-    """A server that stops answering at `stall` and never goes on."""
-
-    async def script(request: ScriptedRequest, out: Out) -> None:
-        if stall != "headers":
-            await out.start()
-        for frame in _frames_until(stall, request.protocol):
-            await out.write(frame)
-        while stall == "comments":
-            await out.write(": still here\n\n")
-            await out.sleep(0.02)
-        await out.pause(barrier)
-
-    return script
-
-
-def _frames_until(stall: Stall, protocol: str) -> list[bytes]:
-    parts: dict[str, Part] = {
-        "thinking": Think("Hmm", 1),
-        "arguments": Call("lookup", {"key": "value"}, fragments=3),
-    }
-    reply = Reply(parts.get(stall, Say("Hello", 1)))
-    frames: list[bytes] = []
-    for frame in reply.frames(protocol) if stall in LAST_EVENT else ():
-        frames.append(frame)
-        if any(mark in frame for mark in LAST_EVENT[stall]):
-            break
-    return frames
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 @pytest.mark.parametrize("stall", ["headers", "first_event"])
 async def test_no_first_event_in_time_fails_the_attempt(protocol: Protocol, stall: Stall) -> None:
-    barrier = Barrier()
-    async with ScriptedProvider(stalling(stall, barrier)) as server, provider_client() as client:
-        outcome = await run(client, profile(server.base_url, protocol, first_event_timeout=0.3))
-        await asyncio.wait_for(server.requests[0].closed.wait(), SOON)
+    async with stalled(stall, protocol, first_event_timeout=100) as held:
+        outcome = await held.overtaken_by(100)
     assert outcome.error is not None
     assert (outcome.error.code, outcome.error.retryable) == ("first_event_timeout", True)
     assert_failed(outcome.record, scope="first_event", phase="waiting_first_event")
@@ -85,10 +33,8 @@ async def test_no_first_event_in_time_fails_the_attempt(protocol: Protocol, stal
 async def test_silence_between_events_fails_the_attempt_and_comments_are_silence(
     protocol: Protocol, stall: Stall
 ) -> None:
-    barrier = Barrier()
-    async with ScriptedProvider(stalling(stall, barrier)) as server, provider_client() as client:
-        outcome = await run(client, profile(server.base_url, protocol, idle_timeout=0.3))
-        await asyncio.wait_for(server.requests[0].closed.wait(), SOON)
+    async with stalled(stall, protocol, idle_timeout=100) as held:
+        outcome = await held.overtaken_by(100)
     assert outcome.error is not None
     assert outcome.error.code == "idle_timeout"
     assert_failed(outcome.record, scope="idle", phase=PHASES[stall])
@@ -96,8 +42,8 @@ async def test_silence_between_events_fails_the_attempt_and_comments_are_silence
 
 @pytest.mark.parametrize("stall", list(PHASES))
 async def test_the_whole_request_has_a_deadline(stall: Stall) -> None:
-    async with ScriptedProvider(stalling(stall, Barrier())) as server, provider_client() as client:
-        outcome = await run(client, profile(server.base_url, request_timeout=0.4))
+    async with stalled(stall, request_timeout=100) as held:
+        outcome = await held.overtaken_by(100)
     assert outcome.error is not None
     assert (outcome.error.code, outcome.error.retryable) == ("request_timeout", True)
     assert_failed(outcome.record, scope="request", phase=PHASES[stall])
@@ -105,12 +51,8 @@ async def test_the_whole_request_has_a_deadline(stall: Stall) -> None:
 
 @pytest.mark.parametrize("stall", list(PHASES))
 async def test_the_deadline_of_the_run_cancels_the_attempt(stall: Stall) -> None:
-    loop = asyncio.get_running_loop()
-    async with (
-        ScriptedProvider(stalling(stall, Barrier())) as server,
-        provider_client(clock=loop.time) as client,
-    ):
-        outcome = await run(client, profile(server.base_url), run_deadline=loop.time() + 0.4)
+    async with stalled(stall, run_seconds=100) as held:
+        outcome = await held.overtaken_by(100)
     assert outcome.error is not None
     assert (outcome.error.code, outcome.error.retryable) == ("run_timeout", False)
     record = outcome.record
@@ -156,18 +98,13 @@ async def test_a_stop_is_told_in_the_phase_it_came_in(stall: Stall, protocol: Pr
 
 
 async def _stopped(stall: Stall, reason: Any, protocol: Protocol) -> None:
-    async with ScriptedProvider(stalling(stall, Barrier())) as server, provider_client() as client:
-        attempt = client.attempt(
-            profile(server.base_url, protocol), ask(), run_id="r", step=1, attempt=1, run_deadline=None
-        )
-        task = asyncio.create_task(_read(attempt))
-        await _until(lambda: attempt.record.phase == PHASES[stall])
-        attempt.cancel(reason)
-        task.cancel()
+    async with stalled(stall, protocol) as held:
+        held.attempt.cancel(reason)
+        held.reading.cancel()
         with pytest.raises(asyncio.CancelledError):
-            await task
-        record = attempt.record.to_json()
-        await asyncio.wait_for(server.requests[0].closed.wait(), SOON)
+            await held.reading
+        record = held.attempt.record.to_json()
+        await asyncio.wait_for(held.request.closed.wait(), SOON)
     assert (record["outcome"], record["cancel_reason"]) == ("cancelled", reason)
     assert (record["cancel_phase"], record["failure_phase"]) == (PHASES[stall], None)
     assert record["error_class"] is None
@@ -176,16 +113,11 @@ async def _stopped(stall: Stall, reason: Any, protocol: Protocol) -> None:
 
 
 async def test_a_task_that_is_cancelled_without_a_word_is_a_shutdown() -> None:
-    async with ScriptedProvider(stalling("text", Barrier())) as server, provider_client() as client:
-        attempt = client.attempt(
-            profile(server.base_url), ask(), run_id="r", step=1, attempt=1, run_deadline=None
-        )
-        task = asyncio.create_task(_read(attempt))
-        await _until(lambda: attempt.record.phase == "generating_text")
-        task.cancel()
+    async with stalled("text") as held:
+        held.reading.cancel()
         with pytest.raises(asyncio.CancelledError):
-            await task
-    record = attempt.record.to_json()
+            await held.reading
+    record = held.attempt.record.to_json()
     assert (record["outcome"], record["cancel_reason"]) == ("cancelled", "shutdown")
 
 
@@ -219,12 +151,6 @@ async def _read(attempt: Attempt, *, failing: bool = False) -> None:
         async for _ in attempt.events():
             if failing:
                 raise ZeroDivisionError
-
-
-async def _until(fact: Any) -> None:
-    async with asyncio.timeout(SOON):
-        while not fact():
-            await asyncio.sleep(0.005)
 
 
 def assert_failed(record: dict[str, Any], *, scope: str, phase: str) -> None:

@@ -44,7 +44,7 @@ class Layer:
             self._came.notify_all()
 
     async def until_sequence(self, sequence: int) -> None:
-        async with asyncio.timeout(20), self._came:
+        async with asyncio.timeout(40), self._came:
             await self._came.wait_for(lambda: bool(self.sent) and self.sent[-1]["last"] >= sequence)
 
     def events(self) -> list[dict[str, Any]]:

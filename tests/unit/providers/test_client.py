@@ -50,7 +50,7 @@ async def test_closing_the_client_ends_open_exchanges() -> None:
             profile(server.base_url), ask(), run_id="r", step=1, attempt=1, run_deadline=None
         )
         reading = asyncio.ensure_future(anext(attempt.events()))
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(40):
             while not server.requests:
                 await asyncio.sleep(0.005)
             await client.aclose()

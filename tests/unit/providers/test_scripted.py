@@ -16,7 +16,7 @@ from streaming.providers.scripted_http import Out, ScriptedRequest
 from streaming.providers.scripted_parts import Call, Say, Think
 from streaming.providers.scripted_signal import Barrier
 
-SOON = 20.0
+SOON = 40.0
 
 
 async def post(

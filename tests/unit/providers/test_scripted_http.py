@@ -19,7 +19,7 @@ async def exchange(script: object, sent: bytes) -> bytes:
         writer.write(sent)
         writer.write_eof()
         try:
-            return await asyncio.wait_for(reader.read(), 20)
+            return await asyncio.wait_for(reader.read(), 40)
         finally:
             writer.close()
 

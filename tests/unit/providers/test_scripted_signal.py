@@ -7,7 +7,7 @@ import threading
 
 from streaming.providers.scripted_signal import Barrier, Signal
 
-SOON = 20.0
+SOON = 40.0
 
 
 async def test_a_signal_set_by_another_thread_wakes_who_waits() -> None:

@@ -134,7 +134,7 @@ def test_a_long_line_in_many_reads_is_searched_once() -> None:
     assert CountedBytes.splits == 1_000
 
 
-texts = st.text(alphabet=st.characters(exclude_characters="\r\n"), min_size=1).filter(
+texts = st.text(alphabet=st.characters(codec="utf-8", exclude_characters="\r\n"), min_size=1).filter(
     lambda text: text.strip()
 )
 
