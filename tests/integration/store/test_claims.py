@@ -93,7 +93,7 @@ def test_a_stop_that_was_asked_for_beats_the_crash(session: Session, alice: User
 
 
 def test_renewal_extends_what_is_held_and_tells_of_stops(session: Session, alice: User) -> None:
-    claim = claimed(session, lease_seconds=1)
+    claim = claimed(session, lease_seconds=20)
     accepted(session, alice)
     taken = runs.start_run(claim.fence)
     assert taken is not None

@@ -11,6 +11,7 @@ import pytest
 from django.db import OperationalError
 
 from sessions_app.store import executor
+from tests.support.clock import LeapingClock
 
 
 @asynccontextmanager
@@ -44,13 +45,21 @@ async def test_a_write_that_cannot_begin_fails_in_bounded_time_and_never_runs(
     assert not ran.is_set()
 
 
-async def test_a_write_that_has_begun_is_not_given_up(
-    transactional_db: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(executor, "QUEUE_SECONDS", 0.05)
-    release = threading.Event()
-    asyncio.get_running_loop().call_later(0.3, release.set)
-    assert await executor.write(release.wait, 30)
+async def test_a_write_that_has_begun_is_not_given_up(transactional_db: None) -> None:
+    clock, begun, release = LeapingClock(), threading.Event(), threading.Event()
+
+    def job() -> bool:
+        begun.set()
+        return release.wait(30)
+
+    writing = asyncio.ensure_future(executor.write(job))
+    await asyncio.to_thread(begun.wait, 30)
+    clock.leap(executor.QUEUE_SECONDS)
+    # Timers that are due run in the next turn.
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    release.set()
+    assert await writing
 
 
 async def test_cancelling_who_waits_in_the_queue_is_a_cancellation(transactional_db: None) -> None:

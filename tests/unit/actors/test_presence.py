@@ -15,7 +15,7 @@ from streaming.actors import channel, presence
 from streaming.actors.presence import HOSTS_GROUP, Presence
 from streaming.delivery.memory_layer import MemoryChannelLayer
 
-PATIENCE_SECONDS = 20
+PATIENCE_SECONDS = 40
 FACTS = {"host": "one", "actors": 0}
 
 

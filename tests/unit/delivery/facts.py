@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-SECONDS = 15.0
+SECONDS = 40.0
 
 
 async def until(fact: Callable[[], object], what: str) -> None:

@@ -2,7 +2,12 @@ from __future__ import annotations
 
 import asyncio
 import json
+from typing import Any
 
+import pytest
+
+from tests.support.clock import LeapingClock
+from tests.unit.delivery.facts import until
 from tests.unit.delivery.house import House
 
 
@@ -11,7 +16,7 @@ async def test_answers_find_their_questions_whatever_their_order(house: House) -
     channel = house.calls.actors[house.session_id].channel
     replies = await asyncio.gather(
         *(
-            house.calls.ask(channel, {"type": kind, "watcher": "w", "count": 1}, 5)
+            house.calls.ask(channel, {"type": kind, "watcher": "w", "count": 1}, 40)
             for kind in ("actor.watch", "actor.inspect", "actor.watch")
         )
     )
@@ -37,11 +42,11 @@ async def test_a_full_channel_is_none_at_once(house: House) -> None:
 
 async def test_a_late_reply_has_nobody_waiting_and_harms_nobody(house: House) -> None:
     actor = await house.actor()
-    assert await house.calls.ask(actor.channel, {"type": "actor.inspect"}, 5)
+    assert await house.calls.ask(actor.channel, {"type": "actor.inspect"}, 40)
     reply_channel = house.calls._channel
     assert reply_channel is not None
     await house.commands.send(reply_channel, {"type": "live.reply", "request_id": "gone", "text": "{}"})
-    assert await house.calls.ask(actor.channel, {"type": "actor.inspect"}, 5)
+    assert await house.calls.ask(actor.channel, {"type": "actor.inspect"}, 40)
 
 
 async def test_replies_of_many_are_collected_up_to_enough_of_them(house: House) -> None:
@@ -55,12 +60,26 @@ async def test_replies_of_many_are_collected_up_to_enough_of_them(house: House) 
     assert house.calls._collecting == {}
 
 
-async def test_what_came_until_the_deadline_is_what_there_is(house: House) -> None:
+async def test_what_came_until_the_deadline_is_what_there_is(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settle, settled = house.calls._settle, list[object]()
+
+    def noted(message: dict[str, Any]) -> None:
+        settle(message)
+        settled.append(message)
+
+    monkeypatch.setattr(house.calls, "_settle", noted)
+
     async def ask(reply: dict[str, str]) -> None:
         message = {"type": "live.reply", "request_id": reply["request_id"], "text": "{}"}
         await house.commands.send(reply["reply_to"], message)
 
-    assert await house.calls.collect(ask, 0.1, 3) == [{}]
+    clock = LeapingClock()
+    collecting = asyncio.create_task(house.calls.collect(ask, 100, 3))
+    await until(lambda: settled, "the answer has come")
+    clock.leap(100)
+    assert await collecting == [{}]
 
 
 async def test_a_layer_that_takes_no_question_has_no_answers(house: House) -> None:

@@ -70,7 +70,8 @@ async def test_a_lost_membership_is_joined_again(house: House) -> None:
 async def test_a_lost_actor_is_claimed_anew_and_its_successor_found_without_its_hello(house: House) -> None:
     actor = await house.actor()
     subscription = await house.hub.subscribe(house.session_id)
-    await until(lambda: actor.watchers, "the hub has found the actor")
+    await actor.publish(note("here"))
+    await until(lambda: isinstance(subscription.next(actor.generation, 0), Batch), "the hub has heard of it")
     await actor.die()
     del house.calls.actors[house.session_id]
     await until(lambda: house.session_id in house.calls.claims, "a host is asked")

@@ -17,6 +17,7 @@ from streaming.delivery.hub import Hub
 from streaming.delivery.memory_layer import MemoryChannelLayer
 from streaming.delivery.pages import Page, encoded
 from streaming.delivery.pump import Delivery, Pump
+from tests.support.clock import LeapingClock
 from tests.unit.delivery.actor import AddressBook, FakeActor, note
 from tests.unit.delivery.facts import until
 from tests.unit.delivery.house import LIMITS, House
@@ -34,9 +35,12 @@ class Client:
         self.resets: list[str] = []
         self.may_read = asyncio.Event()
         self.may_read.set()
+        self.stuck = False
 
     async def send(self, delivery: Delivery) -> None:
+        self.stuck = True
         await self.may_read.wait()
+        self.stuck = False
         envelope = orjson.loads(delivery.text)
         assert (envelope["generation"], envelope["cursor"]) == (
             delivery.cursor.generation,
@@ -69,7 +73,7 @@ def attach_to(house: House) -> Any:
             "after_generation": cursor.generation if cursor else None,
             "after_seq": cursor.sequence if cursor else None,
         }
-        reply = await house.calls.ask(actor.channel, message, 1.0)
+        reply = await house.calls.ask(actor.channel, message, LIMITS.capture_seconds)
         if reply is None:
             return None
         page = {name: reply[name] for name in ("generation", "cursor", "events", "more")}
@@ -186,7 +190,7 @@ async def test_a_reader_behind_the_window_gets_a_reset_and_goes_on_from_it(house
 
 async def test_a_reader_that_does_not_read_is_too_slow_and_delays_nobody(house: House) -> None:
     actor = await house.actor()
-    stuck, quick = Client(), Client()
+    clock, stuck, quick = LeapingClock(), Client(), Client()
     start = Cursor(actor.generation, 0)
     async with pumping(house, stuck, start) as stuck_task, pumping(house, quick, start):
         await until(lambda: stuck.batches, "attached")
@@ -194,6 +198,8 @@ async def test_a_reader_that_does_not_read_is_too_slow_and_delays_nobody(house: 
         for word in "abc":
             await actor.publish(note(word))
         await until(lambda: quick.words == list("abc"), "the other one has everything")
+        await until(lambda: stuck.stuck, "the stuck one is being sent to")
+        clock.leap(LIMITS.send_seconds)
         await until(stuck_task.done, "the stuck one is ended")
         with pytest.raises(Ended) as ended:
             stuck_task.result()

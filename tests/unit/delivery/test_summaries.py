@@ -51,8 +51,8 @@ async def test_a_listener_hears_its_own_group_alone() -> None:
         text = encode({"events": [change("a")]})
         for group in ("user.1", "staff"):
             await layer.group_send(group, {"type": "session.summary", "text": text})
-        assert await told(own, 5.0) == [change("a")]
-        assert await told(all_, 5.0) == [change("a")]
+        assert await told(own, 40.0) == [change("a")]
+        assert await told(all_, 40.0) == [change("a")]
         assert await told(others) == []
     assert layer.groups == {}
 
@@ -79,9 +79,9 @@ async def test_a_layer_that_fails_makes_no_listener_deaf_and_the_loss_is_told(
             "user.1", {"type": "session.summary", "text": encode({"events": [change("a")]})}
         )
         heard: list[dict[str, Any]] = []
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(40):
             while change("a") not in heard:
-                heard += await told(changes, 5.0)
+                heard += await told(changes, 40.0)
     assert {"type": "overflow"} in heard
 
 
