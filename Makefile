@@ -1,5 +1,6 @@
 # make run     set up and serve (PORT, DATA_DIR)
 # make test    set up and run every test
+# make chaos   try faults over many seeds (SEEDS, SEED, ROW, TARGET: see tests/chaos)
 # make check   format, lint, types, import rules
 # make install set up only
 
@@ -20,7 +21,7 @@ READY := $(VENV)/.ready
 READY_DEV := $(VENV)/.ready-dev
 SOURCES := manage.py albedo_project sessions_app streaming tests scripts $(wildcard bench)
 
-.PHONY: install install-dev run test check format docs pin clean
+.PHONY: install install-dev run test chaos check format docs pin clean
 
 install: $(READY)
 install-dev: $(READY_DEV)
@@ -41,6 +42,15 @@ run: install
 test: install-dev
 	scripts/system-packages tests
 	env -u DATA_DIR $(PYTHON) -m pytest --numprocesses $(WORKERS) --dist loadfile $(TESTS)
+
+SEEDS ?= 20
+SEED ?=
+ROW ?=
+TARGET ?=
+chaos: install-dev
+	scripts/system-packages tests
+	env -u DATA_DIR CHAOS_SEEDS=$(SEEDS) CHAOS_SEED=$(SEED) CHAOS_TARGET=$(TARGET) $(PYTHON) -m pytest \
+		--numprocesses $(WORKERS) --dist load -k "$(ROW)" tests/chaos
 
 # The type checker loads the settings, which make their secrets: not in the data of whoever works here.
 check: export DATA_DIR := $(CURDIR)/.mypy_cache/data
