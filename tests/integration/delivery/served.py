@@ -23,12 +23,14 @@ from django.db import connections  # noqa: E402
 
 from albedo_project.server import run_server  # noqa: E402
 from albedo_project.serving.limits import ServerLimits  # noqa: E402
-from streaming.delivery import process  # noqa: E402
+from streaming.delivery import process, rechecks  # noqa: E402
 from streaming.delivery.memory_layer import MemoryChannelLayer  # noqa: E402
 from tests.integration.delivery.stage import Controlled, Stage  # noqa: E402
 
 
 def main(facts_file: Path, limits: dict[str, Any]) -> None:
+    # How soon is the product's affair; that it happens is what is tried here.
+    rechecks.EVERY_SECONDS = 0.5
     channel_layers.set("default", MemoryChannelLayer())
     channel_layers.set("broadcast", MemoryChannelLayer())
     call_command("migrate", verbosity=0)

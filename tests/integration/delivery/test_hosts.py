@@ -22,6 +22,7 @@ from streaming.delivery import calls, port, process
 from streaming.delivery.memory_layer import MemoryChannelLayer
 from streaming.delivery.port import ChannelLive
 from streaming.limits import ActorLimits
+from tests.support.clock import LeapingClock
 from tests.support.provider_attempts import provider_client
 from tests.support.rows import alice, session
 from tests.unit.delivery.facts import until
@@ -29,6 +30,8 @@ from tests.unit.delivery.facts import until
 __all__ = ["alice", "session"]
 
 QUIET = ActorLimits(sweep_seconds=3_600, renew_seconds=3_600, drain_seconds=3_600)
+# So long that no test waits for it.
+HOSTS_SECONDS = 3_600
 KEY = ("http://127.0.0.1:9/v1", "m")
 ENDPOINT = {"base_url": KEY[0], "model": KEY[1]}
 
@@ -57,13 +60,25 @@ class Unknowing(MemoryChannelLayer):
         return port.HOSTS_MOST
 
 
+class Counting(MemoryChannelLayer):
+    """Knows how many answers were taken from it."""
+
+    answers = 0
+
+    async def receive(self, channel: str) -> dict[str, Any]:
+        message = await super().receive(channel)
+        self.answers += message["type"] == "live.reply"
+        return message
+
+
 class Silent(MemoryChannelLayer):
     async def group_send(self, group: str, message: dict[str, Any]) -> None:
         raise ConnectionError("away")
 
 
 @pytest.fixture
-async def groups() -> AsyncIterator[MemoryChannelLayer]:
+async def groups(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[MemoryChannelLayer]:
+    monkeypatch.setattr(port, "HOSTS_SECONDS", HOSTS_SECONDS)
     kept = dict(channel_layers.backends)
     layer = MemoryChannelLayer()
     channel_layers.backends.update({"default": MemoryChannelLayer(), "broadcast": layer})
@@ -98,30 +113,30 @@ def test_both_sides_mean_the_same_group() -> None:
 
 
 async def test_every_host_that_the_layer_knows_is_heard_without_waiting_for_more(
-    groups: MemoryChannelLayer, monkeypatch: pytest.MonkeyPatch
+    groups: MemoryChannelLayer,
 ) -> None:
-    monkeypatch.setattr(port, "HOSTS_SECONDS", 3_600)
     async with hosting("two"), hosting("one"):
         async with asyncio.timeout(30):
             found = await ChannelLive().hosts()
     assert found == [{"host": name, "actors": 0, "draining": False} for name in ("one", "two")]
 
 
-async def test_where_no_host_is_nobody_is_waited_for(
-    groups: MemoryChannelLayer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(port, "HOSTS_SECONDS", 3_600)
+async def test_where_no_host_is_nobody_is_waited_for(groups: MemoryChannelLayer) -> None:
     async with asyncio.timeout(30):
         assert await ChannelLive().hosts() == []
 
 
 async def test_a_layer_that_cannot_count_gets_the_whole_time_and_no_more(
-    groups: MemoryChannelLayer, monkeypatch: pytest.MonkeyPatch
+    groups: MemoryChannelLayer,
 ) -> None:
-    monkeypatch.setattr(port, "HOSTS_SECONDS", 0.2)
-    channel_layers.backends["broadcast"] = Unknowing()
+    clock, replies = LeapingClock(), Counting()
+    channel_layers.backends.update({"default": replies, "broadcast": Unknowing()})
     async with hosting("one"):
-        assert [host["host"] for host in await ChannelLive().hosts()] == ["one"]
+        asking = asyncio.create_task(ChannelLive().hosts())
+        await until(lambda: replies.answers, "the host has answered")
+        assert not asking.done()
+        clock.leap(HOSTS_SECONDS)
+        assert [host["host"] for host in await asking] == ["one"]
 
 
 async def test_a_layer_that_is_away_has_no_hosts(groups: MemoryChannelLayer) -> None:

@@ -15,7 +15,7 @@ FAR_TOO_LONG = b"9" * 5_000
 
 def answered(served: Served, sent: bytes) -> tuple[int, str]:
     """The status and the problem's code of the only answer that comes back until the connection ends."""
-    with socket.create_connection(("127.0.0.1", served.port), timeout=15) as raw:
+    with socket.create_connection(("127.0.0.1", served.port), timeout=40) as raw:
         raw.sendall(sent)
         received = b"".join(iter(lambda: raw.recv(65_536), b""))
     head, _, body = received.partition(b"\r\n\r\n")

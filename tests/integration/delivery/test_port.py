@@ -11,9 +11,13 @@ import pytest
 from channels.layers import channel_layers
 
 from sessions_app.live import Cursor
+from streaming.delivery.port import ASKS_PER_CAPTURE, ChannelLive
+from tests.support.clock import LeapingClock
 from tests.unit.delivery.facts import until
 
 pytestmark = pytest.mark.django_db(transaction=True)
+
+CAPTURE_SECONDS = 60.0
 
 
 class Hosts:
@@ -60,10 +64,15 @@ class Hosts:
         await write(release, self._fences.pop(session_id), None)
 
 
-@pytest.fixture
-def soon(settings: Any) -> None:
-    """A short wait, for who waits in vain; an answer that does come has the usual time for it."""
-    settings.ALBEDO = {**settings.ALBEDO, "delivery_capture_seconds": 0.9}
+@pytest.fixture(autouse=True)
+def patience(settings: Any) -> None:
+    """An answer that does come has all the time of a busy machine; who waits in vain leaps over it."""
+    settings.ALBEDO = {**settings.ALBEDO, "delivery_capture_seconds": CAPTURE_SECONDS}
+
+
+def is_asked(actor: Any) -> bool:
+    """Whether a question waits for a mute actor."""
+    return actor.channel in channel_layers["default"].channels
 
 
 @pytest.fixture
@@ -88,8 +97,6 @@ async def hosts() -> AsyncIterator[Hosts]:
 
 @pytest.fixture
 def live() -> Any:
-    from streaming.delivery.port import ChannelLive
-
     return ChannelLive()
 
 
@@ -124,31 +131,37 @@ async def test_an_actor_is_started_and_its_answer_awaited(session_id: UUID, host
 
 
 async def test_where_nobody_starts_one_the_answer_is_none_in_time(
-    session_id: UUID, soon: None, hosts: Hosts, live: Any
+    session_id: UUID, hosts: Hosts, live: Any
 ) -> None:
+    clock = LeapingClock()
     hosts.may_start.clear()
-    assert await live.capture(session_id, None, start=True) is None
-    assert hosts.claimed
+    asking = asyncio.create_task(live.capture(session_id, None, start=True))
+    await until(lambda: hosts.claimed, "a host is asked")
+    clock.leap(CAPTURE_SECONDS)
+    assert await asking is None
 
 
 async def test_an_actor_that_died_while_asked_is_passed_over_for_its_successor(
     session_id: UUID, hosts: Hosts, live: Any
 ) -> None:
-    await hosts.start(session_id, mute=True)
+    clock, dead = LeapingClock(), await hosts.start(session_id, mute=True)
     asking = asyncio.create_task(live.capture(session_id, None, start=True))
-    await asyncio.sleep(0)
+    await until(lambda: is_asked(dead), "it is asked")
     await hosts.release(session_id)
     successor = await hosts.start(session_id)
+    clock.leap(CAPTURE_SECONDS / ASKS_PER_CAPTURE)
     reply = await asking
     assert reply.generation == successor.generation
 
 
-async def test_a_dead_actor_with_a_lease_is_none_in_time(
-    session_id: UUID, soon: None, hosts: Hosts, live: Any
-) -> None:
-    await hosts.start(session_id, mute=True)
-    assert await live.capture(session_id, None, start=True) is None
-    assert await live.inspect(session_id) is None
+async def test_a_dead_actor_with_a_lease_is_none_in_time(session_id: UUID, hosts: Hosts, live: Any) -> None:
+    clock, dead = LeapingClock(), await hosts.start(session_id, mute=True)
+    for asking in (live.capture(session_id, None, start=True), live.inspect(session_id)):
+        channel_layers["default"].channels.clear()
+        waiting = asyncio.create_task(asking)
+        await until(lambda: is_asked(dead), "it is asked")
+        clock.leap(CAPTURE_SECONDS)
+        assert await waiting is None
 
 
 async def test_a_wake_reaches_the_actor_or_else_a_host(session_id: UUID, hosts: Hosts, live: Any) -> None:

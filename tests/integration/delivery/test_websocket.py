@@ -9,6 +9,7 @@ import pytest
 from websockets.asyncio.client import ClientConnection
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
+from streaming.delivery import rechecks
 from tests.integration.delivery.conftest import Served, read, read_words
 
 
@@ -146,6 +147,11 @@ async def test_a_malformed_query_is_refused_before_the_upgrade(served: Served, q
     assert json.loads(refused.value.response.body or b"")["code"] == "invalid_request"
 
 
+def test_a_login_that_ended_is_noticed_within_five_seconds() -> None:
+    """By its numbers: the server of these tests looks more often."""
+    assert rechecks.EVERY_SECONDS + rechecks.FRESH_SECONDS < 5
+
+
 async def test_a_revoked_token_closes_its_open_streams_with_4401(served: Served) -> None:
     async with served.connect() as socket:
         await read(socket)
@@ -165,7 +171,7 @@ async def test_sigterm_closes_streams_with_1012_and_exits_with_0(fresh: Served) 
         await read(socket)
         fresh.process.terminate()
         assert await closed(socket) == 1012
-    assert await asyncio.to_thread(fresh.process.wait, 15) == 0
+    assert await asyncio.to_thread(fresh.process.wait, 40) == 0
 
 
 async def closed(socket: ClientConnection) -> int:
