@@ -44,6 +44,10 @@ class Target(ABC):
         """Start whatever is not running, and return when it accepts connections."""
 
     @abstractmethod
+    def launch(self) -> None:
+        """Start what runs actors and return at once, however far it has come."""
+
+    @abstractmethod
     def kill9(self) -> None:
         """End every process as a crash would."""
 
@@ -87,6 +91,9 @@ class Embedded(Target):
     def start(self) -> None:
         if not self.server.alive():
             self.server.start()
+
+    def launch(self) -> None:
+        self.server.launch()
 
     def kill9(self) -> None:
         self.server.kill9()
@@ -146,6 +153,10 @@ class Distributed(Target):
     def add_host(self) -> subprocess.Popen[bytes]:
         self.hosts.append(self.cluster.host())
         return self.hosts[-1]
+
+    def launch(self) -> None:
+        while len(self.actor_processes()) < self._host_count:
+            self.hosts.append(self.cluster.launch_host())
 
     def kill9(self) -> None:
         self._end(signal.SIGKILL)

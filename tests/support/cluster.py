@@ -79,10 +79,14 @@ class Cluster:
         self._webs.append(web)
         return web
 
-    def host(self) -> subprocess.Popen[bytes]:
+    def launch_host(self) -> subprocess.Popen[bytes]:
+        """A host that may not be ready yet."""
         number = len(self._processes)
-        process = self._spawn([sys.executable, "manage.py", "run_actors"], f"host-{number}")
-        log = self._folder / f"host-{number}.log"
+        return self._spawn([sys.executable, "manage.py", "run_actors"], f"host-{number}")
+
+    def host(self) -> subprocess.Popen[bytes]:
+        log = self._folder / f"host-{len(self._processes)}.log"
+        process = self.launch_host()
         wait_for(
             lambda: b"is ready" in log.read_bytes() or process.poll() is not None, "the host", START_SECONDS
         )

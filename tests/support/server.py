@@ -53,9 +53,8 @@ class ServerProcess:
 
     def start(self) -> ServerProcess:
         """Start and return once it accepts connections; the log stands in the failure where it does not."""
+        self.launch()
         file = self.data_dir / "server.json"
-        command = [sys.executable, "manage.py", "serve", "--port", "0", "--data-dir", str(self.data_dir)]
-        self._process = spawn(command, self.log, self._environment(), folder=PROJECT)
         try:
             wait_for(lambda: self._read_facts(file) or not self.alive(), "server.json", START_SECONDS)
         except AssertionError as error:
@@ -63,6 +62,11 @@ class ServerProcess:
             raise AssertionError(f"{error}\n{tail(self.log)}") from None
         assert self.alive(), f"the server ended with {self.process.returncode}\n{tail(self.log)}"
         return self
+
+    def launch(self) -> None:
+        """Start and return at once, whatever becomes of it."""
+        command = [sys.executable, "manage.py", "serve", "--port", "0", "--data-dir", str(self.data_dir)]
+        self._process = spawn(command, self.log, self._environment(), folder=PROJECT)
 
     def alive(self) -> bool:
         return self._process is not None and self._process.poll() is None
