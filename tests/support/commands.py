@@ -22,6 +22,6 @@ def run_python(*arguments: str, **environment: str) -> subprocess.CompletedProce
         env=base | environment,
         capture_output=True,
         text=True,
-        timeout=50,
+        timeout=100,
         check=False,
     )

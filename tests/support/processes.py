@@ -6,6 +6,7 @@ import contextlib
 import ctypes
 import os
 import pwd
+import secrets
 import signal
 import socket
 import subprocess
@@ -14,6 +15,10 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 PR_SET_PDEATHSIG = 1
+# Below those that the system gives to connections: else one of them may sit on a port between its choice and
+# its server's start, or while a server is stopped for a moment.
+PORTS = range(15_000, 30_000)
+_reserved: list[socket.socket] = []
 # Looked up before any fork: loading a library in the child of a threaded process may lock up.
 _prctl = ctypes.CDLL(None, use_errno=True).prctl
 
@@ -32,10 +37,33 @@ def wait_for(fact: Callable[[], bool], what: str, seconds: float = 30.0) -> None
 
 
 def free_port() -> int:
+    """A port for a server that must be told one; no other test process is given it while this one lives."""
+    while True:
+        port = secrets.choice(PORTS)
+        if _reserve(port) and _bindable(port):
+            return port
+
+
+def _reserve(port: int) -> bool:
+    """An abstract socket's name is a lock that ends with its process."""
+    lock = socket.socket(socket.AF_UNIX)
+    try:
+        lock.bind(f"\0albedo-tests-port-{port}")
+    except OSError:
+        lock.close()
+        return False
+    _reserved.append(lock)
+    return True
+
+
+def _bindable(port: int) -> bool:
     with contextlib.closing(socket.socket()) as listener:
-        listener.bind(("127.0.0.1", 0))
-        port: int = listener.getsockname()[1]
-        return port
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
 
 
 def accepts(port: int) -> bool:

@@ -9,8 +9,11 @@ from pathlib import Path
 
 from streaming.kernel.session_kernel import SessionKernel
 from streaming.kernel.values import Outcome
+from tests.support.clock import LeapingClock
 
 SECONDS = 50.0
+# In a cell: until the test has heard what was printed.
+WAIT_UNTIL_HEARD = "\nimport os, time\nwhile not os.path.exists('heard'): time.sleep(0.01)\n"
 
 
 async def run(kernel: SessionKernel, code: str, timeout_seconds: float = 40.0) -> Outcome:
@@ -23,6 +26,32 @@ async def run_and_stop(kernel: SessionKernel, code: str) -> Outcome:
     execution = kernel.execute(
         code, timeout_seconds=SECONDS, on_output=lambda text: stop.set(), interrupted=stop
     )
+    return await asyncio.wait_for(execution, SECONDS)
+
+
+async def run_out_of_time(kernel: SessionKernel, code: str) -> Outcome:
+    """Run code that prints something when it has begun; its time is over then."""
+    clock, begun = LeapingClock(), asyncio.Event()
+
+    def begin(text: str) -> None:
+        if not begun.is_set():
+            begun.set()
+            clock.leap(1_000)
+
+    return await kernel.execute(code, timeout_seconds=1_000, on_output=begin)
+
+
+async def run_until_heard(kernel: SessionKernel, folder: Path, words: str, code: str) -> Outcome:
+    """Run code that goes on when there is a file `heard`: there is one once `words` have come."""
+    heard = ""
+
+    def listen(text: str) -> None:
+        nonlocal heard
+        heard += text
+        if words in heard:
+            (folder / "heard").touch()
+
+    execution = kernel.execute(code, timeout_seconds=SECONDS, on_output=listen)
     return await asyncio.wait_for(execution, SECONDS)
 
 

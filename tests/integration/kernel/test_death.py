@@ -5,11 +5,20 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+from pathlib import Path
 
 import pytest
 
 from streaming.kernel.session_kernel import SessionKernel
-from tests.integration.kernel.support import SECONDS, is_gone, kernel_pid, run, until
+from tests.integration.kernel.support import (
+    SECONDS,
+    WAIT_UNTIL_HEARD,
+    is_gone,
+    kernel_pid,
+    run,
+    run_until_heard,
+    until,
+)
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -22,10 +31,11 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
         "import os, signal; os.kill(os.getpid(), signal.SIGKILL)",
     ],
 )
-async def test_a_kernel_that_ends_itself_ends_the_call(kernel: SessionKernel, code: str) -> None:
-    outcome = await run(
-        kernel, "import sys; print('last words'); sys.stdout.flush(); import time; time.sleep(0.5)\n" + code
-    )
+async def test_a_kernel_that_ends_itself_ends_the_call(
+    kernel: SessionKernel, tmp_path: Path, code: str
+) -> None:
+    words = "import sys; print('last words', flush=True)"
+    outcome = await run_until_heard(kernel, tmp_path, "last words", words + WAIT_UNTIL_HEARD + code)
     assert (outcome.status, outcome.kernel, outcome.state_lost) == ("died", "restarted", True)
     assert outcome.output.text == "last words\n"
     after = await run(kernel, "'sys' in globals()")

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
 
 from streaming.kernel.session_kernel import SessionKernel
-from tests.integration.kernel.support import forget_peak, kernel_pid, peak_memory, run
+from tests.integration.kernel.support import (
+    WAIT_UNTIL_HEARD,
+    forget_peak,
+    kernel_pid,
+    peak_memory,
+    run,
+    run_until_heard,
+)
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -46,14 +54,16 @@ async def test_stdout_and_stderr_come_in_the_order_of_writing(shared: SessionKer
     assert outcome.output.text == "".join(f"{i}\n{-i}\n" for i in range(50))
 
 
-async def test_what_subprocesses_and_forks_print_is_captured_whole(shared: SessionKernel) -> None:
+async def test_what_subprocesses_and_forks_print_is_captured_whole(
+    kernel: SessionKernel, tmp_path: Path
+) -> None:
     code = (
         "import os, sys, subprocess\n"
         "subprocess.run([sys.executable, '-c', 'print(\"é\" * 100_000)'])\n"
         "if os.fork() == 0:\n    print('from a fork', flush=True); os._exit(0)\n"
-        "os.wait()\nimport time; time.sleep(0.3)"
+        "os.wait()\n"
     )
-    outcome = await run(shared, code)
+    outcome = await run_until_heard(kernel, tmp_path, "from a fork\n", code + WAIT_UNTIL_HEARD)
     assert outcome.output.text.count("é") == 100_000
     assert "\ufffd" not in outcome.output.text
     assert "from a fork" in outcome.output.text
@@ -157,10 +167,7 @@ async def test_live_output_comes_while_the_code_still_runs(shared: SessionKernel
         (folder / "heard").touch()
 
     folder = shared._workspace
-    code = (
-        "import os, time\nprint('first')\n"
-        "while not os.path.exists('heard'): time.sleep(0.01)\nprint('second')"
-    )
+    code = "print('first')" + WAIT_UNTIL_HEARD + "print('second')"
     outcome = await shared.execute(code, timeout_seconds=40, on_output=listen)
     assert outcome.status == "ok"
     assert chunks[0] == "first\n"

@@ -8,11 +8,20 @@ import pytest
 
 from streaming.kernel.pool import KernelPool
 from streaming.kernel.session_kernel import SessionKernel
-from tests.integration.kernel.support import SECONDS, is_gone, kernel_pid, run, run_and_stop, until
+from tests.integration.kernel.support import (
+    SECONDS,
+    is_gone,
+    kernel_pid,
+    run,
+    run_and_stop,
+    run_out_of_time,
+    until,
+)
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 GO = "print('go', flush=True)\n"
+IGNORE = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
 
 
 @pytest.mark.parametrize(
@@ -34,26 +43,24 @@ async def test_an_interrupt_ends_it_and_the_kernel_keeps_its_state(shared: Sessi
     assert (await run(shared, "kept")).output.text == "1\n"
 
 
-async def test_code_that_ignores_the_signal_is_killed_and_the_kernel_replaced(kernel: SessionKernel) -> None:
-    ignore = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
-    outcome = await run_and_stop(kernel, ignore + GO + "while True: pass")
+async def test_code_that_ignores_the_signal_is_killed_and_the_kernel_replaced(stern: SessionKernel) -> None:
+    outcome = await run_and_stop(stern, IGNORE + GO + "while True: pass")
     assert (outcome.status, outcome.kernel, outcome.state_lost) == ("interrupted", "restarted", True)
-    after = await run(kernel, "'signal' in globals()")
+    after = await run(stern, "'signal' in globals()")
     assert (after.status, after.state_lost, after.output.text) == ("ok", False, "False\n")
 
 
-async def test_code_that_swallows_everything_ends_too(kernel: SessionKernel) -> None:
+async def test_code_that_swallows_everything_ends_too(stern: SessionKernel) -> None:
     code = "while True:\n    try:\n        while True: pass\n    except: pass"
-    outcome = await run_and_stop(kernel, GO + code)
+    outcome = await run_and_stop(stern, GO + code)
     assert outcome.status == "interrupted"
-    assert (await run(kernel, "1")).status == "ok"
+    assert (await run(stern, "1")).status == "ok"
 
 
-async def test_a_timeout_ends_it_the_same_way(kernel: SessionKernel) -> None:
-    gentle = await run(kernel, "kept = 1\nimport time; time.sleep(100)", timeout_seconds=0.5)
+async def test_a_timeout_ends_it_the_same_way(kernel: SessionKernel, stern: SessionKernel) -> None:
+    gentle = await run_out_of_time(kernel, GO + "import time; time.sleep(100)")
     assert (gentle.status, gentle.kernel, gentle.state_lost) == ("timeout", "idle", False)
-    hard = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\nwhile True: pass"
-    killed = await run(kernel, hard, timeout_seconds=0.5)
+    killed = await run_out_of_time(stern, IGNORE + GO + "while True: pass")
     assert (killed.status, killed.kernel, killed.state_lost) == ("timeout", "restarted", True)
 
 

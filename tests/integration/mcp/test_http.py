@@ -54,6 +54,7 @@ async def test_an_answer_has_a_bound(make_servers: MakeServers, pool: KernelPool
 
 
 async def test_nobody_there_is_told_at_once(make_servers: MakeServers) -> None:
+    # Reserved for this test, and nobody listens there.
     url = f"http://127.0.0.1:{free_port()}/mcp"
     offered = await make_servers().offered([server({"name": "far", "transport": "http", "url": url})], [])
     assert offered.tools == ()

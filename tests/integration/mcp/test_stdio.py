@@ -152,7 +152,7 @@ async def test_one_that_does_not_start_costs_its_own_tools_alone(
     deaf = server(stdio("deaf", "--deaf", NOTES=str(notes)))
     assert "did not answer within 0.5 s" in (await slow.offered([deaf], [])).missing["deaf"]
     await slow.close()
-    assert all(is_gone(pid) for pid in noted(notes, r"pid (\d+)"))
+    await until(lambda: all(is_gone(pid) for pid in noted(notes, r"pid (\d+)")), "nothing of it is left")
 
 
 async def test_all_that_it_started_ends_with_the_session(

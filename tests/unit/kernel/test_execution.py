@@ -10,13 +10,14 @@ from pathlib import Path
 import pytest_asyncio
 import zmq.asyncio
 
-from streaming.kernel.execution import Ending, Execution
+from streaming.kernel.execution import FIRST_PROBE_SECONDS, Ending, Execution
 from streaming.kernel.guard import Guard
 from streaming.kernel.manager import Host, Kernel
 from streaming.kernel.outputs import OutputFolder
 from streaming.kernel.process import KernelProcess
 from streaming.limits import KernelLimits
-from tests.integration.kernel.support import SECONDS
+from tests.integration.kernel.support import SECONDS, until
+from tests.support.clock import LeapingClock
 from tests.unit.kernel.peer import KEY, Peer
 
 LIMITS = KernelLimits(interrupt_grace_seconds=0.5)
@@ -35,9 +36,20 @@ async def kernel(context: zmq.asyncio.Context, folder: Path, peer: Peer) -> Asyn
 
 class Running:
     def __init__(self, kernel: Kernel, timeout_seconds: float = SECONDS) -> None:
+        self._clock = LeapingClock()
         self.folder = OutputFolder(LIMITS, lambda: "id", lambda text: None)
         self.execution = Execution(kernel, self.folder)
         self.task = asyncio.create_task(self.execution.run("code", timeout_seconds))
+
+    @property
+    def heard(self) -> set[str]:
+        """The channels on which its own end was heard."""
+        return {str(channel) for channel in self.execution._own.channels}
+
+    async def probed(self, peer: Peer) -> str:
+        """Time passes; the id of what the kernel is asked then."""
+        self._clock.leap(FIRST_PROBE_SECONDS)
+        return await peer.asked("kernel_info_request")
 
     async def ending(self) -> Ending:
         return await asyncio.wait_for(self.task, SECONDS)
@@ -47,7 +59,8 @@ async def test_the_reply_alone_is_not_the_end(kernel: Kernel, peer: Peer) -> Non
     running = Running(kernel)
     asked = await peer.asked("execute_request")
     await peer.reply(asked, status="ok")
-    await peer.asked("kernel_info_request")
+    await until(lambda: running.heard == {"shell"}, "the reply is heard")
+    await running.probed(peer)
     assert not running.task.done()
     await peer.say(asked, "stream", text="late but ours")
     await peer.idle(asked)
@@ -59,7 +72,8 @@ async def test_the_idle_alone_is_not_the_end(kernel: Kernel, peer: Peer) -> None
     running = Running(kernel)
     asked = await peer.asked("execute_request")
     await peer.idle(asked)
-    await peer.asked("kernel_info_request")
+    await until(lambda: running.heard == {"iopub"}, "the idle is heard")
+    await running.probed(peer)
     assert not running.task.done()
     await peer.reply(asked, status="error", ename="E", evalue="m", traceback=[])
     assert await running.ending() == "error"
@@ -73,7 +87,8 @@ async def test_a_forged_end_for_somebody_else_ends_nothing(kernel: Kernel, peer:
     asked = await peer.asked("execute_request")
     await peer.idle("somebody else")
     await peer.reply("somebody else", status="ok")
-    await peer.asked("kernel_info_request")
+    await until(lambda: kernel.channels.received >= 1, "the forged idle is heard")
+    await running.probed(peer)
     assert not running.task.done()
     await peer.idle(asked)
     await peer.reply(asked, status="ok")
@@ -84,7 +99,7 @@ async def test_a_lost_end_is_known_by_the_answer_to_a_later_question(kernel: Ker
     running = Running(kernel)
     asked = await peer.asked("execute_request")
     await peer.say(asked, "stream", text="kept")
-    later = await peer.asked("kernel_info_request")
+    later = await running.probed(peer)
     await peer.idle(later)
     await peer.reply(later, status="ok")
     assert await running.ending() == "error"
