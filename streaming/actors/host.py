@@ -21,15 +21,14 @@ from django.db import DatabaseError
 
 from sessions_app.store import claims, executor
 from sessions_app.store.fence import LeaseLost
-from streaming.actors.channel import receive
 from streaming.actors.lease import LeaseKeeper
 from streaming.actors.presence import Presence
 from streaming.actors.session import Departure, SessionActor
+from streaming.layer import HOSTS_CHANNEL, Message, listen
 from streaming.limits import ActorLimits
 
 log = logging.getLogger("albedo.host")
 
-HOSTS_CHANNEL = "actor-hosts"
 _SWEEP_BATCH = 64
 
 ActorFactory = Callable[[claims.Claim, str], SessionActor]
@@ -61,7 +60,7 @@ class ActorHost:
         """`alone`: no other process has the database."""
         self._lease.alone = alone
         self._loops = [
-            asyncio.create_task(self._listen(), name="host-listen"),
+            asyncio.create_task(listen(self._layer, HOSTS_CHANNEL, self._take), name="host-listen"),
             asyncio.create_task(self._sweep(), name="host-sweep"),
             asyncio.create_task(self._lease.keep(), name="host-lease"),
             asyncio.create_task(Presence(self.describe).keep(), name="host-presence"),
@@ -145,11 +144,9 @@ class ActorHost:
         except Exception as error:
             _outlive(f"session {actor.session_id} is left to the sweep", error)
 
-    async def _listen(self) -> None:
-        while True:
-            message = await receive(self._layer, HOSTS_CHANNEL)
-            if message.get("type") == "host.claim":
-                await self._ensure_quietly(str(message.get("session_id")))
+    async def _take(self, message: Message) -> None:
+        if message.get("type") == "host.claim":
+            await self._ensure_quietly(str(message.get("session_id")))
 
     async def _sweep(self) -> None:
         while True:

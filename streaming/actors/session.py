@@ -12,20 +12,17 @@ import json
 import logging
 import time
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 from uuid import UUID
 
 from channels.consumer import AsyncConsumer, get_handler_name
 from channels.layers import get_channel_layer
-from channels.utils import await_many_dispatch
 from django.db import DatabaseError
 
 from sessions_app.live import live
 from sessions_app.render import render_usage
 from sessions_app.store import claims, executor
 from sessions_app.store.fence import Fence, LeaseLost
-from streaming.actors.channel import receive
 from streaming.actors.mailbox import Mailbox, preview
 from streaming.actors.publisher import Publisher
 from streaming.actors.rest import Rest
@@ -33,6 +30,7 @@ from streaming.actors.services import Services
 from streaming.actors.watchers import Watchers
 from streaming.actors.work import Work
 from streaming.feed.live_state import initial
+from streaming.layer import Message, group_send, listen, send, session_group
 from streaming.providers.record import CancelReason
 
 log = logging.getLogger("albedo.actor")
@@ -76,27 +74,29 @@ class SessionActor(AsyncConsumer):  # type: ignore[misc]
         self._mailbox = Mailbox(session.id, self.publisher, claim.pending)
         self._watchers = Watchers(services.limits.delivery.heal_seconds)
         self._owner_id: int = session.owner_id
-        self._announcements: set[asyncio.Task[None]] = set()
-        self._work = Work(self.fence, session, self.publisher, self._mailbox, services, self._announce)
+        self._active = asyncio.Event()
+        self._work = Work(self.fence, session, self.publisher, self._mailbox, services, self._active.set)
         self._departure: asyncio.Future[Departure] = asyncio.get_running_loop().create_future()
 
     async def live(self) -> Departure:
         """Serve until something ends it; its kernel is gone when this returns."""
-        listen = partial(receive, self._layer, self.channel_name)
-        tasks = [
+        tasks: list[asyncio.Task[None]] = [
             asyncio.create_task(self.publisher.send_forever()),
-            asyncio.create_task(await_many_dispatch([listen], self.dispatch)),
+            asyncio.create_task(listen(self._layer, self.channel_name, self.dispatch)),
             asyncio.create_task(self._work.serve()),
             asyncio.create_task(self._leave_when_idle()),
+            asyncio.create_task(self._announce()),
         ]
         try:
-            await asyncio.wait([*tasks, self._departure], return_when=asyncio.FIRST_COMPLETED)
+            ends: list[asyncio.Future[Any]] = [*tasks, self._departure]
+            await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
             return self._outcome(tasks)
         finally:
             self.publisher.mute()
             for task in tasks:
                 task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            # A write that has to be finished may hold a task for seconds: no kernel is to run on meanwhile.
+            await asyncio.gather(self._close_work(), *tasks, return_exceptions=True)
             await self._close_work()
 
     async def _close_work(self) -> None:
@@ -121,17 +121,13 @@ class SessionActor(AsyncConsumer):  # type: ignore[misc]
                 log.error("session %s: its actor failed", self.session_id, exc_info=error)
         return Departure.CRASHED
 
-    async def dispatch(self, message: dict[str, Any]) -> None:
+    async def dispatch(self, message: Message) -> None:
         # The parent's would hop to another thread for database connections that nothing here holds.
         handler = getattr(self, get_handler_name(message), None)
         if handler is None:
             log.warning("no handler for %s", message.get("type"))
             return
-        try:
-            await handler(message)
-        except Exception:
-            # One message that cannot be handled is not worth the run that goes on beside it.
-            log.exception("session %s: %s failed", self.session_id, message.get("type"))
+        await handler(message)
 
     async def nudge(self) -> None:
         """Look again at what waits: a message that said so may have been lost."""
@@ -141,26 +137,26 @@ class SessionActor(AsyncConsumer):  # type: ignore[misc]
             log.warning("session %s: inputs could not be read: %s", self.session_id, type(error).__name__)
         self._work.wake()
 
-    async def actor_wake(self, message: dict[str, Any]) -> None:
+    async def actor_wake(self, message: Message) -> None:
         await self.nudge()
 
-    async def actor_capture(self, message: dict[str, Any]) -> None:
+    async def actor_capture(self, message: Message) -> None:
         text = self.publisher.capture(message["after_generation"], message["after_seq"])
         await self._reply(message, text)
 
-    async def actor_interrupt(self, message: dict[str, Any]) -> None:
+    async def actor_interrupt(self, message: Message) -> None:
         # First the stop: a database that answers slowly must not delay it.
         reason: CancelReason = "superseded" if message.get("superseded") else "user_stop"
         self._work.interrupt(UUID(message["run_id"]), reason)
         await self.nudge()
 
-    async def actor_watch(self, message: dict[str, Any]) -> None:
+    async def actor_watch(self, message: Message) -> None:
         self._watchers.count(message["watcher"], message["count"], time.monotonic())
         await self._reply(
             message, json.dumps({"generation": self._generation, "newest": self.publisher.window.newest})
         )
 
-    async def actor_inspect(self, message: dict[str, Any]) -> None:
+    async def actor_inspect(self, message: Message) -> None:
         projection, window = self._work.projection, self.publisher.window
         facts = {
             "watchers": self._watchers.total(time.monotonic()),
@@ -173,7 +169,7 @@ class SessionActor(AsyncConsumer):  # type: ignore[misc]
         }
         await self._reply(message, json.dumps(facts))
 
-    async def actor_stop(self, message: dict[str, Any]) -> None:
+    async def actor_stop(self, message: Message) -> None:
         self._depart(Departure.DELETED if message["reason"] == "deleted" else Departure.CRASHED)
 
     def interrupt(self, run_id: UUID) -> None:
@@ -214,25 +210,23 @@ class SessionActor(AsyncConsumer):  # type: ignore[misc]
         self._depart(Departure.LEFT)
         return True
 
-    def _announce(self) -> None:
-        """Session lists are told that something goes on here; nothing waits for them."""
-        task = asyncio.create_task(live().announce(self.session_id, self._owner_id, "activity"))
-        self._announcements.add(task)
-        task.add_done_callback(self._announcements.discard)
+    async def _announce(self) -> None:
+        """Tell session lists that something goes on here, one time at a time however slow the layer is."""
+        while True:
+            await self._active.wait()
+            self._active.clear()
+            await live().announce(self.session_id, self._owner_id, "activity")
 
     def _depart(self, departure: Departure) -> None:
         if not self._departure.done():
             self._departure.set_result(departure)
 
-    async def _reply(self, message: dict[str, Any], text: str) -> None:
+    async def _reply(self, message: Message, text: str) -> None:
         if not message.get("reply_to"):
             return
+        # Whoever asked has a deadline of its own; an actor does not end over an answer.
         reply = {"type": "live.reply", "request_id": message["request_id"], "text": text}
-        try:
-            await self._layer.send(message["reply_to"], reply)
-        except Exception as error:
-            # Whoever asked has a deadline of its own; an actor does not end over an answer.
-            log.warning("session %s: an answer was not sent: %s", self.session_id, type(error).__name__)
+        await send(self._layer, message["reply_to"], reply)
 
-    async def _send(self, message: dict[str, Any]) -> None:
-        await self._broadcast.group_send(f"session.{self.session_id.hex}", message)
+    async def _send(self, message: Message) -> None:
+        await group_send(self._broadcast, session_group(self.session_id), message)

@@ -6,25 +6,20 @@ A reply that never comes is None, not an exception: actors die, messages get los
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any
 from uuid import UUID, uuid4
 
 import orjson
-from channels.exceptions import ChannelFull
 
 from sessions_app.store import executor
 from sessions_app.store.claims import Address, actor_address
+from streaming.layer import HOSTS_CHANNEL, Message, complain, listen, new_channel, send
 
-logger = logging.getLogger(__name__)
 
-HOSTS_CHANNEL = "actor-hosts"
-# Every host, to be asked of itself; on the layer for groups.
-HOSTS_GROUP = "actor-hosts-all"
-# After a failure of the layer itself; it comes back by its own means.
-RECEIVE_RETRY_SECONDS = 0.5
+class NotTaken(Exception):
+    """The layer did not take the question: nobody will answer."""
 
 
 class Calls:
@@ -46,25 +41,18 @@ class Calls:
         """Ask any host to start the session's actor."""
         await self.tell(HOSTS_CHANNEL, {"type": "host.claim", "session_id": str(session_id)})
 
-    async def tell(self, channel: str, message: dict[str, Any]) -> bool:
+    async def tell(self, channel: str, message: Message) -> bool:
         """Send without an answer; False where the layer did not take it."""
-        try:
-            await self._layer.send(channel, message)
-        except ChannelFull:
-            return False
-        except Exception:
-            logger.warning("The channel layer did not take %s", message["type"], exc_info=True)
-            return False
-        return True
+        return await send(self._layer, channel, message)
 
-    async def ask(self, channel: str, message: dict[str, Any], seconds: float) -> dict[str, Any] | None:
-        """The decoded reply, or None when none came within `seconds`."""
+    async def ask(self, channel: str, message: Message, seconds: float) -> dict[str, Any] | None:
+        """The decoded reply, or None when none came within `seconds`. Raises NotTaken, at once or soon."""
         reply_to = await self._reply_channel()
         request_id = uuid4().hex
         reply = self._waiting[request_id] = asyncio.get_running_loop().create_future()
         try:
             if not await self.tell(channel, {**message, "reply_to": reply_to, "request_id": request_id}):
-                return None
+                raise NotTaken
             async with asyncio.timeout(seconds):
                 answer: dict[str, Any] = await reply
                 return answer
@@ -90,8 +78,8 @@ class Calls:
                     answers.append(await arrived.get())
         except TimeoutError:
             pass
-        except Exception:
-            logger.warning("The channel layer did not take a question", exc_info=True)
+        except Exception as error:
+            complain("hosts were not asked", error)
         finally:
             del self._collecting[request_id]
         return answers
@@ -103,23 +91,32 @@ class Calls:
                 await self._receiver
             self._receiver = None
 
+    async def echo(self, seconds: float) -> bool:
+        """Whether a message of this process comes back to it within `seconds`."""
+        request_id = uuid4().hex
+        reply = self._waiting[request_id] = asyncio.get_running_loop().create_future()
+        try:
+            async with asyncio.timeout(seconds):
+                channel = await self._reply_channel()
+                sent = await self.tell(
+                    channel, {"type": "live.reply", "request_id": request_id, "text": "{}"}
+                )
+                if sent:
+                    await reply
+                return sent
+        except TimeoutError:
+            return False
+        finally:
+            del self._waiting[request_id]
+
     async def _reply_channel(self) -> str:
         async with self._opening:
             if self._channel is None:
-                self._channel = await self._layer.new_channel("replies")
-                self._receiver = asyncio.create_task(self._receive(self._channel))
+                self._channel = await new_channel(self._layer, "replies")
+                self._receiver = asyncio.create_task(listen(self._layer, self._channel, self._settle))
             return self._channel
 
-    async def _receive(self, channel: str) -> None:
-        while True:
-            try:
-                message = await self._layer.receive(channel)
-                self._settle(message)
-            except Exception:
-                logger.warning("Replies of actors cannot be received", exc_info=True)
-                await asyncio.sleep(RECEIVE_RETRY_SECONDS)
-
-    def _settle(self, message: dict[str, Any]) -> None:
+    async def _settle(self, message: Message) -> None:
         collected = self._collecting.get(message["request_id"])
         if collected is not None and not collected.full():
             collected.put_nowait(orjson.loads(message["text"]))

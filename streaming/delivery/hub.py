@@ -6,20 +6,18 @@ Subscribers hold cursors; nothing here queues for them. The hub belongs to one e
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Any
 from uuid import UUID
 
-from streaming.delivery.calls import RECEIVE_RETRY_SECONDS, Calls
+from streaming.delivery.calls import Calls
 from streaming.delivery.refusals import too_many
 from streaming.delivery.watch import Station, Subscription, Watch
 from streaming.feed.batch import Batch
+from streaming.layer import PATIENCE_SECONDS, Message, listen, new_channel
 from streaming.limits import DeliveryLimits
-
-logger = logging.getLogger(__name__)
 
 
 class Hub:
@@ -75,16 +73,16 @@ class Hub:
         tasks = [*self._tasks, *([self._receiver] if self._receiver else [])]
         for task in tasks:
             task.cancel()
-        for task in tasks:
-            with suppress(asyncio.CancelledError):
-                await task
+        if tasks:
+            # Leaving is a courtesy: a layer that does not answer holds up nobody's end.
+            await asyncio.wait(tasks, timeout=PATIENCE_SECONDS)
         self._receiver = self._channel = None
 
     async def _open(self) -> str:
         async with self._station.membership:
             if self._channel is None:
-                self._channel = await self.layer.new_channel("hub")
-                self._receiver = asyncio.create_task(self._receive(self._channel))
+                self._channel = await new_channel(self.layer, "hub")
+                self._receiver = asyncio.create_task(listen(self.layer, self._channel, self._dispatch))
             return self._channel
 
     def _new_watch(self, session_id: UUID, channel: str) -> Watch:
@@ -94,15 +92,7 @@ class Hub:
         task.add_done_callback(self._tasks.discard)
         return watch
 
-    async def _receive(self, channel: str) -> None:
-        while True:
-            try:
-                self._dispatch(await self.layer.receive(channel))
-            except Exception:
-                logger.warning("Batches cannot be received", exc_info=True)
-                await asyncio.sleep(RECEIVE_RETRY_SECONDS)
-
-    def _dispatch(self, message: dict[str, Any]) -> None:
+    async def _dispatch(self, message: Message) -> None:
         watch = self._station.watches.get(UUID(message["session_id"]))
         if watch is not None:
             watch.take(Batch(message["generation"], message["first"], message["last"], message["text"]))

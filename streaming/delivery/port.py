@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from typing import Any, Literal
 from uuid import UUID
 
 from sessions_app.live import Change, Cursor, LiveReply
 from sessions_app.store.claims import Address
 from streaming.delivery import process
-from streaming.delivery.calls import HOSTS_GROUP
+from streaming.delivery.calls import NotTaken
 from streaming.delivery.memory_layer import MemoryChannelLayer
 from streaming.feed.events import encode
-
-logger = logging.getLogger(__name__)
+from streaming.layer import HOSTS_GROUP, RETRY_SECONDS, Message, group_send
 
 # An actor answers in milliseconds; one that does not within this share of the time may have died while asked.
 ASKS_PER_CAPTURE = 3
 # Between two looks at the row of a session whose actor is being started.
 CLAIM_POLL_SECONDS = 0.05
+LONGEST_POLL_SECONDS = 0.4
 # A claim may be lost with its message: it is sent again this often.
 CLAIM_REPEAT_SECONDS = 1.0
 # Nobody knows how many hosts there are: where a layer cannot tell, this long is waited for all of them.
@@ -33,8 +32,10 @@ class ChannelLive:
     async def wake(self, session_id: UUID) -> None:
         calls = process.current().calls
         address = await calls.address(session_id)
-        if address is None or not await calls.tell(address.channel, {"type": "actor.wake"}):
+        if address is None:
             await calls.claim(session_id)
+        else:
+            await calls.tell(address.channel, {"type": "actor.wake"})
 
     async def interrupt(self, session_id: UUID, run_id: UUID, *, superseded: bool = False) -> None:
         message = {"type": "actor.interrupt", "run_id": str(run_id), "superseded": superseded}
@@ -48,8 +49,11 @@ class ChannelLive:
         address = await delivery.calls.address(session_id)
         if address is None:
             return None
-        seconds = delivery.limits.capture_seconds
-        return await delivery.calls.ask(address.channel, {"type": "actor.inspect"}, seconds)
+        try:
+            question: Message = {"type": "actor.inspect"}
+            return await delivery.calls.ask(address.channel, question, delivery.limits.capture_seconds)
+        except NotTaken:
+            return None
 
     async def capture(self, session_id: UUID, cursor: Cursor | None, *, start: bool) -> LiveReply | None:
         try:
@@ -60,12 +64,9 @@ class ChannelLive:
 
     async def announce(self, session_id: UUID, owner_id: int, change: Change) -> None:
         text = encode({"events": [{"type": change, "session_id": str(session_id)}]})
-        for group in (f"user.{owner_id}", "staff"):
-            try:
-                await process.current().broadcast.group_send(group, {"type": "session.summary", "text": text})
-            except Exception as error:
-                # Lists are read again after any reconnect; nothing durable rides on this.
-                logger.warning("A change of a session was not announced: %s", type(error).__name__)
+        layer, message = process.current().broadcast, {"type": "session.summary", "text": text}
+        # Lists are read again after any reconnect; nothing durable rides on this.
+        await asyncio.gather(*(group_send(layer, group, message) for group in (f"user.{owner_id}", "staff")))
 
     async def hosts(self) -> list[dict[str, Any]]:
         delivery = process.current()
@@ -87,7 +88,7 @@ class ChannelLive:
             await calls.tell(address.channel, message)
 
     async def _capture(self, session_id: UUID, cursor: Cursor | None, *, start: bool) -> LiveReply | None:
-        """Ask until one answers; the caller's deadline ends it."""
+        """Ask until one answers; the caller's deadline ends it. Without `start` a layer has one try."""
         calls = process.current().calls
         while True:
             address = await calls.address(session_id)
@@ -95,7 +96,13 @@ class ChannelLive:
                 if not start:
                     return None
                 address = await self._started(session_id)
-            reply = await self._ask(address, cursor)
+            try:
+                reply = await self._ask(address, cursor)
+            except NotTaken:
+                if not start:
+                    return None
+                await asyncio.sleep(RETRY_SECONDS)
+                continue
             if reply is not None:
                 return reply
 
@@ -114,7 +121,7 @@ class ChannelLive:
         """The address of the actor that some host starts for us."""
         calls = process.current().calls
         loop = asyncio.get_running_loop()
-        claim_at = loop.time()
+        claim_at, pause = loop.time(), CLAIM_POLL_SECONDS
         while True:
             if loop.time() >= claim_at:
                 await calls.claim(session_id)
@@ -122,4 +129,5 @@ class ChannelLive:
             address = await calls.address(session_id)
             if address is not None:
                 return address
-            await asyncio.sleep(CLAIM_POLL_SECONDS)
+            await asyncio.sleep(pause)
+            pause = min(1.5 * pause, LONGEST_POLL_SECONDS)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 
 from sessions_app.problems import Problem
 from streaming.delivery import guard, process, stream
@@ -13,7 +14,7 @@ from streaming.delivery.guard import Guest
 from streaming.delivery.query import no_query
 from streaming.delivery.refusals import Receive, Scope, SendAsgi, refuse_http, refuse_socket
 from streaming.delivery.sse import HEADERS, send_message, until_client_leaves
-from streaming.delivery.summaries import READY, listening
+from streaming.delivery.summaries import READY, Changes, listening
 from streaming.delivery.websocket import chosen_subprotocol, until_client_ends
 
 logger = logging.getLogger(__name__)
@@ -36,10 +37,10 @@ async def list_socket(scope: Scope, receive: Receive, send: SendAsgi) -> None:
         await send({"type": "websocket.send", "text": text})
 
     try:
-        with process.current().hub.admitted(guest.user.pk):
-            code = await _served(guest, deliver, lambda: until_client_ends(receive))
-    except Problem:
-        code = Close.TOO_MANY
+        async with _listening(guest) as changes:
+            code = await _served(changes, guest, deliver, lambda: until_client_ends(receive))
+    except Problem as problem:
+        code = Close.TOO_MANY if problem.status == 429 else Close.RESTARTING
     if code is not None:
         await send({"type": "websocket.close", "code": int(code)})
 
@@ -51,9 +52,9 @@ async def list_events(scope: Scope, receive: Receive, send: SendAsgi) -> None:
     try:
         guest = await guard.admit(scope)
         no_query(scope["query_string"])
-        with process.current().hub.admitted(guest.user.pk):
+        async with _listening(guest) as changes:
             await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
-            code = await _served(guest, deliver, lambda: until_client_leaves(receive))
+            code = await _served(changes, guest, deliver, lambda: until_client_leaves(receive))
     except Problem as problem:
         await refuse_http(problem, send)
         return
@@ -61,24 +62,32 @@ async def list_events(scope: Scope, receive: Receive, send: SendAsgi) -> None:
         await send({"type": "http.response.body", "body": b""})
 
 
+@asynccontextmanager
+async def _listening(guest: Guest) -> AsyncIterator[Changes]:
+    """Raises a Problem where there is no room, or no layer that would tell of changes."""
+    delivery = process.current()
+    with delivery.hub.admitted(guest.user.pk):
+        async with listening(delivery.broadcast, guest.user, delivery.limits.capture_seconds) as changes:
+            yield changes
+
+
 async def _served(
-    guest: Guest, deliver: SendText, departure: Callable[[], Awaitable[Close | None]]
+    changes: Changes, guest: Guest, deliver: SendText, departure: Callable[[], Awaitable[Close | None]]
 ) -> Close | None:
     try:
-        return await stream.until_ended(_told(guest, deliver), guest, None, departure)
+        return await stream.until_ended(_told(changes, deliver), guest, None, departure)
     except Exception:
         logger.exception("A list of sessions could not be told of changes")
         return Close.FAULT
 
 
-async def _told(guest: Guest, deliver: SendText) -> None:
-    delivery = process.current()
-    async with listening(delivery.broadcast, guest.user) as changes:
-        text = READY
-        while True:
-            try:
-                async with asyncio.timeout(delivery.limits.send_seconds):
-                    await deliver(text)
-            except TimeoutError as error:
-                raise Ended(Close.TOO_SLOW) from error
-            text = await changes.next(delivery.limits.keepalive_seconds)
+async def _told(changes: Changes, deliver: SendText) -> None:
+    limits = process.current().limits
+    text = READY
+    while True:
+        try:
+            async with asyncio.timeout(limits.send_seconds):
+                await deliver(text)
+        except TimeoutError as error:
+            raise Ended(Close.TOO_SLOW) from error
+        text = await changes.next(limits.keepalive_seconds)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from typing import Any
@@ -11,10 +10,9 @@ from typing import Any
 import orjson
 from django.contrib.auth.models import User
 
-from streaming.delivery.calls import RECEIVE_RETRY_SECONDS
+from sessions_app.problems import LiveUnavailable
 from streaming.feed.events import encode
-
-logger = logging.getLogger(__name__)
+from streaming.layer import PATIENCE_SECONDS, Message, join_patiently, listen, new_channel, part
 
 # Changes that wait for one listener; the same change of the same session waits once.
 PENDING_MOST = 256
@@ -31,6 +29,10 @@ class Changes:
         self._pending: dict[Change, dict[str, Any]] = {}
         self._overflowed = False
         self._arrived = asyncio.Event()
+
+    async def take(self, message: Message) -> None:
+        for event in orjson.loads(message["text"])["events"]:
+            self.add(event)
 
     def add(self, event: dict[str, Any]) -> None:
         self._pending[(event["type"], event["session_id"])] = event
@@ -62,27 +64,23 @@ def group_of(user: User) -> str:
 
 
 @asynccontextmanager
-async def listening(layer: Any, user: User) -> AsyncIterator[Changes]:
-    """A channel and a membership of the listener's own: lists are few, and their messages rare."""
+async def listening(layer: Any, user: User, seconds: float) -> AsyncIterator[Changes]:
+    """A channel and a membership of the listener's own: lists are few, and their messages rare.
+
+    Raises LiveUnavailable where the layer does not give them within `seconds`.
+    """
     changes, group = Changes(), group_of(user)
-    channel = await layer.new_channel("list")
-    await layer.group_add(group, channel)
-    receiver = asyncio.create_task(_receive(layer, channel, changes))
+    try:
+        async with asyncio.timeout(seconds):
+            channel = await new_channel(layer, "list")
+            await join_patiently(layer, group, channel)
+    except TimeoutError:
+        raise LiveUnavailable from None
+    receiver = asyncio.create_task(listen(layer, channel, changes.take, changes.overflow))
     try:
         yield changes
     finally:
         receiver.cancel()
-        await asyncio.gather(receiver, return_exceptions=True)
-        await layer.group_discard(group, channel)
-
-
-async def _receive(layer: Any, channel: str, changes: Changes) -> None:
-    while True:
-        try:
-            message = await layer.receive(channel)
-            for event in orjson.loads(message["text"])["events"]:
-                changes.add(event)
-        except Exception:
-            logger.warning("Changes of session lists cannot be received", exc_info=True)
-            changes.overflow()
-            await asyncio.sleep(RECEIVE_RETRY_SECONDS)
+        # A layer that does not answer holds up nobody's end.
+        await asyncio.wait([receiver], timeout=PATIENCE_SECONDS)
+        await part(layer, group, channel)

@@ -13,10 +13,13 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
+from django.db import DatabaseError
+
 from sessions_app.store.claims import Address
-from streaming.delivery.calls import Calls
+from streaming.delivery.calls import Calls, NotTaken
 from streaming.delivery.mirror import Mirror, Next
 from streaming.feed.batch import Batch
+from streaming.layer import RETRY_SECONDS, Message, complain, join, part, session_group
 from streaming.limits import DeliveryLimits
 
 logger = logging.getLogger(__name__)
@@ -84,7 +87,7 @@ class Watch:
         self.session_id = session_id
         self.mirror = Mirror(limits.mirror_batches, limits.mirror_bytes)
         self.joined = asyncio.Event()
-        self._group = f"session.{session_id.hex}"
+        self._group = session_group(session_id)
         self._station = station
         self._channel = channel
         self._subscriptions: set[Subscription] = set()
@@ -123,7 +126,10 @@ class Watch:
     async def run(self) -> None:
         """Join, beat until the last subscriber has left, leave."""
         try:
-            await self._join()
+            while self._subscriptions:
+                if await self._join():
+                    break
+                await asyncio.sleep(RETRY_SECONDS)
             while self._subscriptions:
                 self._changed.clear()
                 await self._beat()
@@ -132,19 +138,16 @@ class Watch:
             self._station.forget(self)
             await self._part()
 
-    async def _join(self) -> None:
-        """Also again: joining twice changes nothing."""
-        self.joined.clear()
-        while not self.joined.is_set():
-            try:
-                async with self._station.membership:
-                    await self._station.layer.group_add(self._group, self._channel)
-            except Exception:
-                logger.warning("Cannot join %s", self._group, exc_info=True)
-                await asyncio.sleep(self._station.limits.heal_seconds)
-            else:
-                self._rejoin_at = time.monotonic() + REJOIN_SECONDS
-                self.joined.set()
+    async def _join(self, *, anew: bool = False) -> bool:
+        """Whether the layer took it. `anew`: leave first, it may hold us for a member that hears nothing."""
+        async with self._station.membership:
+            if anew:
+                await part(self._station.layer, self._group, self._channel)
+            joined = await join(self._station.layer, self._group, self._channel)
+        self._rejoin_at = time.monotonic() + (REJOIN_SECONDS if joined else 0)
+        if joined:
+            self.joined.set()
+        return joined
 
     async def _beat(self) -> None:
         try:
@@ -157,12 +160,17 @@ class Watch:
             elif self._had_actor:
                 # Actors stay while they are watched, so this one did not leave in order.
                 await self._station.calls.claim(self.session_id)
+        except DatabaseError as error:
+            complain("watched sessions are not looked after", error)
         except Exception:
-            logger.warning("Cannot look after %s", self._group, exc_info=True)
+            logger.exception("Cannot look after %s", self._group)
 
     async def _compare(self, address: Address) -> None:
         message = self._count_message(len(self._subscriptions))
-        reply = await self._station.calls.ask(address.channel, message, self._station.limits.heal_seconds)
+        try:
+            reply = await self._station.calls.ask(address.channel, message, self._station.limits.heal_seconds)
+        except NotTaken:
+            return
         if reply is None:
             self._address = None
             return
@@ -171,10 +179,10 @@ class Watch:
         if self.mirror.lags(generation, newest):
             await asyncio.sleep(OVERTAKING_SECONDS)
         if self.mirror.lags(generation, newest):
-            await self._join()
+            await self._join(anew=True)
             self.learn(generation, newest)
 
-    def _count_message(self, count: int) -> dict[str, Any]:
+    def _count_message(self, count: int) -> Message:
         return {"type": "actor.watch", "watcher": self._channel, "count": count}
 
     async def _part(self) -> None:
@@ -182,10 +190,7 @@ class Watch:
             # Somebody came back meanwhile: membership and count are theirs now.
             if self.session_id in self._station.watches:
                 return
-            try:
-                await self._station.layer.group_discard(self._group, self._channel)
-            except Exception:
-                logger.warning("Cannot leave %s", self._group, exc_info=True)
+            await part(self._station.layer, self._group, self._channel)
         if self._address is not None:
             unanswered = {"reply_to": "", "request_id": ""}
             await self._station.calls.tell(self._address.channel, {**self._count_message(0), **unanswered})

@@ -9,14 +9,16 @@ from tests.architecture.source import PACKAGES, Module, imports, modules, within
 # Each package of ours, and the parts of the project that it may know besides itself.
 ALLOWED: dict[str, tuple[str, ...]] = {
     "streaming.limits": (),
+    "streaming.layer": (),
     "streaming.feed": ("streaming.limits",),
     "streaming.kernel": ("streaming.limits",),
     "streaming.providers": ("streaming.limits",),
     "streaming.progress": ("streaming.limits", "streaming.providers.events"),
     "streaming.tools": ("streaming.limits", "streaming.kernel", "streaming.providers.types"),
-    "streaming.delivery": ("streaming.limits", "streaming.feed", "sessions_app"),
+    "streaming.delivery": ("streaming.limits", "streaming.feed", "streaming.layer", "sessions_app"),
     "streaming.actors": (
         "streaming.limits",
+        "streaming.layer",
         "streaming.feed",
         "streaming.progress",
         "streaming.providers",

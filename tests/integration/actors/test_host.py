@@ -16,8 +16,9 @@ from django.db import InterfaceError
 
 from sessions_app.models import Session
 from sessions_app.store import claims, executor
-from streaming.actors.host import HOSTS_CHANNEL, ActorHost
+from streaming.actors.host import ActorHost
 from streaming.actors.session import Departure, SessionActor
+from streaming.layer import HOSTS_CHANNEL
 from streaming.limits import ActorLimits
 from tests.support.store import accepted
 

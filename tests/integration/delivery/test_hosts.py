@@ -15,12 +15,12 @@ from django.contrib.auth.models import User
 from sessions_app.models import Session
 from sessions_app.store import executor
 from sessions_app.store.claims import Claim
-from streaming.actors import presence
 from streaming.actors.host import ActorHost
 from streaming.actors.session import Departure, SessionActor
-from streaming.delivery import calls, port, process
+from streaming.delivery import port, process
 from streaming.delivery.memory_layer import MemoryChannelLayer
 from streaming.delivery.port import ChannelLive
+from streaming.layer import HOSTS_GROUP
 from streaming.limits import ActorLimits
 from tests.support.clock import LeapingClock
 from tests.support.provider_attempts import provider_client
@@ -99,17 +99,13 @@ async def hosting(name: str, actors: list[Actor] | None = None, **facts: Any) ->
 
     host = ActorHost(make, QUIET, name, lambda: facts)
     layer: Any = channel_layers["broadcast"]
-    before = len(layer.groups.get(calls.HOSTS_GROUP, ()))
+    before = len(layer.groups.get(HOSTS_GROUP, ()))
     host.start()
     try:
-        await until(lambda: len(layer.groups.get(calls.HOSTS_GROUP, ())) > before, "the host joins")
+        await until(lambda: len(layer.groups.get(HOSTS_GROUP, ())) > before, "the host joins")
         yield host
     finally:
         await host.close()
-
-
-def test_both_sides_mean_the_same_group() -> None:
-    assert calls.HOSTS_GROUP == presence.HOSTS_GROUP
 
 
 async def test_every_host_that_the_layer_knows_is_heard_without_waiting_for_more(

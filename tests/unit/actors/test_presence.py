@@ -11,9 +11,11 @@ from typing import Any
 import pytest
 from channels.layers import channel_layers
 
-from streaming.actors import channel, presence
-from streaming.actors.presence import HOSTS_GROUP, Presence
+from streaming import layer as layers
+from streaming.actors import presence
+from streaming.actors.presence import Presence
 from streaming.delivery.memory_layer import MemoryChannelLayer
+from streaming.layer import HOSTS_GROUP
 
 PATIENCE_SECONDS = 40
 FACTS = {"host": "one", "actors": 0}
@@ -46,8 +48,8 @@ class Failing(MemoryChannelLayer):
 
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(presence, "_RETRY_SECONDS", 0)
-    monkeypatch.setattr(channel, "_RETRY_SECONDS", 0)
+    monkeypatch.setattr(presence, "RETRY_SECONDS", 0)
+    monkeypatch.setattr(layers, "RETRY_SECONDS", 0)
 
 
 @asynccontextmanager

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from streaming.delivery.calls import NotTaken
 from tests.support.clock import LeapingClock
 from tests.unit.delivery.facts import until
 from tests.unit.delivery.house import House
@@ -34,10 +35,24 @@ async def test_a_dead_actor_is_none_within_the_deadline_and_leaves_nothing_waiti
     assert house.calls._waiting == {}
 
 
-async def test_a_full_channel_is_none_at_once(house: House) -> None:
+async def test_a_question_to_a_full_channel_is_given_up_at_once(house: House) -> None:
     house.commands.capacity = 1
     await house.commands.send("actor.full!x", {"type": "a"})
-    assert await house.calls.ask("actor.full!x", {"type": "actor.inspect"}, 60) is None
+    with pytest.raises(NotTaken):
+        await house.calls.ask("actor.full!x", {"type": "actor.inspect"}, 60)
+    assert house.calls._waiting == {}
+
+
+async def test_a_message_to_oneself_comes_back_unless_the_layer_takes_none(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def refuse(channel: str, message: dict[str, Any]) -> None:
+        raise ConnectionError("away")
+
+    assert await house.calls.echo(60)
+    monkeypatch.setattr(house.commands, "send", refuse)
+    assert not await house.calls.echo(60)
+    assert house.calls._waiting == {}
 
 
 async def test_a_late_reply_has_nobody_waiting_and_harms_nobody(house: House) -> None:

@@ -7,9 +7,10 @@ import orjson
 import pytest
 from django.contrib.auth.models import User
 
-from streaming.delivery import summaries
+from sessions_app.problems import LiveUnavailable
+from streaming import layer as layers
 from streaming.delivery.memory_layer import MemoryChannelLayer
-from streaming.delivery.summaries import Changes, group_of, listening
+from streaming.delivery.summaries import PENDING_MOST, Changes, group_of, listening
 from streaming.feed.events import encode
 
 
@@ -33,7 +34,7 @@ async def test_repeats_are_merged_and_told_once() -> None:
 
 async def test_too_many_are_dropped_and_the_loss_is_told() -> None:
     changes = Changes()
-    for number in range(summaries.PENDING_MOST + 1):
+    for number in range(PENDING_MOST + 1):
         changes.add(change(str(number)))
     changes.add(change("last"))
     assert await told(changes) == [{"type": "overflow"}, change("last")]
@@ -44,9 +45,9 @@ async def test_a_listener_hears_its_own_group_alone() -> None:
     layer = MemoryChannelLayer()
     owner, other, staff = User(id=1), User(id=2), User(id=3, is_staff=True)
     async with (
-        listening(layer, owner) as own,
-        listening(layer, other) as others,
-        listening(layer, staff) as all_,
+        listening(layer, owner, 30) as own,
+        listening(layer, other, 30) as others,
+        listening(layer, staff, 30) as all_,
     ):
         text = encode({"events": [change("a")]})
         for group in ("user.1", "staff"):
@@ -72,9 +73,9 @@ class FailingLayer(MemoryChannelLayer):
 async def test_a_layer_that_fails_makes_no_listener_deaf_and_the_loss_is_told(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(summaries, "RECEIVE_RETRY_SECONDS", 0)
+    monkeypatch.setattr(layers, "RETRY_SECONDS", 0)
     layer = FailingLayer()
-    async with listening(layer, User(id=1)) as changes:
+    async with listening(layer, User(id=1), 30) as changes:
         await layer.group_send(
             "user.1", {"type": "session.summary", "text": encode({"events": [change("a")]})}
         )
@@ -83,6 +84,20 @@ async def test_a_layer_that_fails_makes_no_listener_deaf_and_the_loss_is_told(
             while change("a") not in heard:
                 heard += await told(changes, 40.0)
     assert {"type": "overflow"} in heard
+
+
+class AwayLayer(MemoryChannelLayer):
+    async def group_add(self, group: str, channel: str) -> None:
+        raise ConnectionError("away")
+
+
+async def test_where_no_layer_would_tell_of_changes_no_listening_begins(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(layers, "RETRY_SECONDS", 0)
+    with pytest.raises(LiveUnavailable):
+        async with listening(AwayLayer(), User(id=1), 0.05):
+            raise AssertionError("it began")
 
 
 def test_staff_hear_of_all_once() -> None:
