@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import resource
 import signal
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -20,6 +19,7 @@ from twisted.internet import defer
 from twisted.internet import reactor as _reactor
 from twisted.logger import globalLogBeginner
 
+from albedo_project.files import raise_file_limit
 from albedo_project.serving.http import LimitedFactory
 from albedo_project.serving.limits import ServerLimits
 from albedo_project.serving.websocket import DENIAL, GatedFactory, GatedProtocol
@@ -28,7 +28,6 @@ reactor: Any = _reactor
 logger = logging.getLogger(__name__)
 
 RESTARTING = 1012
-FILES = 16_384
 OnStarted = Callable[[int], Awaitable[None]]
 OnShutdown = Callable[[], Awaitable[None]]
 
@@ -162,14 +161,6 @@ def _silence(event: Any) -> None:
     """Twisted's own log repeats what daphne and autobahn say, and names clients' addresses."""
 
 
-def _raise_file_limit() -> None:
-    """Every connection is a file; the usual soft limit of 1,024 is for programs that use `select`."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = FILES if hard == resource.RLIM_INFINITY else min(FILES, hard)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
-
-
 def run_server(
     application: Any,
     host: str,
@@ -185,7 +176,7 @@ def run_server(
     `on_shutdown()` is awaited (it bounds itself) while open connections are answered, then sockets get 1012.
     Raises what `on_started`, `on_shutdown` or listening raised.
     """
-    _raise_file_limit()
+    raise_file_limit()
     observers: Any = [_silence]
     globalLogBeginner.beginLoggingTo(observers, redirectStandardIO=False, discardBuffer=True)
     process = _Process(AlbedoServer(application, limits or ServerLimits()), on_started, on_shutdown)

@@ -21,6 +21,7 @@ SECRETS_DIR = keys.private_directory(DATA_DIR / "secrets")
 ALBEDO = read_tunables(env)
 INSPECT = env.flag("ALBEDO_INSPECT")
 METRICS_TOKEN = env.text("ALBEDO_METRICS_TOKEN")
+NOTIFY_SOCKET = env.text("NOTIFY_SOCKET")
 LIVE_BACKEND = "streaming.delivery.port.ChannelLive"
 TOOLS = env.items("ALBEDO_TOOLS", ("streaming.tools.python.PythonTool",))
 # What a kernel may inherit from is this process's environment, through an allow-list and these names.
@@ -150,7 +151,8 @@ if PRODUCTION:
     SECURE_SSL_REDIRECT = True
     SECURE_HSTS_SECONDS = 365 * 24 * 3600
     SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = True
-if env.flag("ALBEDO_TRUST_PROXY"):
+TRUST_PROXY = env.flag("ALBEDO_TRUST_PROXY")
+if TRUST_PROXY:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 
 LOG_LEVEL = env.choice("ALBEDO_LOG_LEVEL", ("DEBUG", "INFO", "WARNING", "ERROR"), "INFO")

@@ -46,7 +46,7 @@ VARIABLES: tuple[Variable, ...] = (
         "ALBEDO_TRUST_PROXY",
         "flag",
         "0",
-        "Believe X-Forwarded-Proto; only behind a proxy that sets it itself.",
+        "Believe X-Forwarded-Proto (`run_web`: and -For); only behind a proxy that sets them itself.",
     ),
     Variable("ALBEDO_BIND_HOST", "text", "127.0.0.1", "Set by `serve --host`; joins ALLOWED_HOSTS."),
     Variable("ALBEDO_INSPECT", "flag", "0", "Opens /api/inspect to staff; meant for tests and measuring."),
@@ -64,4 +64,5 @@ VARIABLES: tuple[Variable, ...] = (
     ),
     Variable("ALBEDO_METRICS_TOKEN", "text", "none: staff only", "Bearer token that may read /metrics."),
     Variable("ALBEDO_LOG_LEVEL", "text", "INFO", "DEBUG, INFO, WARNING or ERROR."),
+    Variable("NOTIFY_SOCKET", "text", "none", "Set by systemd: where a process says that it is ready."),
 )

@@ -75,6 +75,7 @@ SEAMS: dict[str, tuple[str, ...]] = {
     "zmq": ("streaming.kernel",),
     "daphne": ("albedo_project",),
     "twisted": ("albedo_project",),
+    "uvicorn": ("albedo_project.web",),
     "channels": ("streaming", "albedo_project"),
 }
 

@@ -11,6 +11,8 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.db import connection
 
+from albedo_project import readiness
+from albedo_project.files import raise_file_limit
 from sessions_app.instance import draining
 from sessions_app.store import executor
 from streaming.delivery import process as delivery
@@ -29,6 +31,7 @@ class Command(BaseCommand):
                 "run_actors needs DATABASE_URL: whoever serves on SQLite takes it for its own."
             )
         forbid_inspection()
+        raise_file_limit()
         try:
             asyncio.run(self._serve())
         finally:
@@ -48,6 +51,7 @@ class Command(BaseCommand):
         await runtime.start(alone=False)
         self.stdout.write(f"Actor host {runtime.name} is ready.")
         self.stdout.flush()
+        readiness.tell(readiness.READY)
         await told.wait()
         draining.begin()
         await runtime.drain()

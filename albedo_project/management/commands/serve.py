@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from typing import Any
 
 from django.conf import settings
@@ -10,8 +9,10 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import connection, connections
 
+from albedo_project import readiness
 from albedo_project.asgi import application
 from albedo_project.instance import Instance
+from albedo_project.management.arguments import port
 from albedo_project.operator import ensure_operator
 from albedo_project.server import run_server
 from albedo_project.serving.limits import server_limits
@@ -43,14 +44,15 @@ class Command(BaseCommand):
         host: str = options["host"]
         runtime: list[Runtime] = []
 
-        async def started(port: int) -> None:
+        async def started(number: int) -> None:
             runtime.append(Runtime())
             await runtime[0].start(alone=alone)
-            url = base_url(host, port)
+            url = base_url(host, number)
             instance.announce(url, token)
             link = await executor.read(make_login_link, operator, url)
             self.stdout.write(f"Albedo is ready. Open {link}")
             self.stdout.flush()
+            readiness.tell(readiness.READY)
 
         async def shutdown() -> None:
             draining.begin()
@@ -72,13 +74,6 @@ class Command(BaseCommand):
         finally:
             instance.withdraw()
             executor.close()
-
-
-def port(text: str) -> int:
-    """A TCP port, 0 to 65535."""
-    if not text.isdecimal() or int(text) > 65_535:
-        raise argparse.ArgumentTypeError("a port is a number from 0 to 65535")
-    return int(text)
 
 
 def base_url(host: str, number: int) -> str:
