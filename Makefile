@@ -1,8 +1,9 @@
-# make run     set up and serve (PORT, DATA_DIR)
-# make test    set up and run every test
-# make chaos   try faults over many seeds (SEEDS, SEED, ROW, TARGET: see tests/chaos)
-# make check   format, lint, types, import rules
-# make install set up only
+# make run             set up and serve (PORT, DATA_DIR)
+# make run-distributed the same as processes of their own, on PostgreSQL and Redis, behind nginx (WEBS, HOSTS)
+# make test            set up and run every test
+# make chaos           try faults over many seeds (SEEDS, SEED, ROW, TARGET: see tests/chaos)
+# make check           format, lint, types, import rules
+# make install         set up only
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -21,7 +22,7 @@ READY := $(VENV)/.ready
 READY_DEV := $(VENV)/.ready-dev
 SOURCES := manage.py albedo_project sessions_app streaming tests scripts $(wildcard bench)
 
-.PHONY: install install-dev run test chaos check format docs pin clean
+.PHONY: install install-dev run run-distributed test chaos check format docs pin clean
 
 install: $(READY)
 install-dev: $(READY_DEV)
@@ -38,6 +39,10 @@ $(READY_DEV): $(READY) requirements-dev.txt
 
 run: install
 	exec $(PYTHON) manage.py serve --port "$(PORT)" --data-dir "$$DATA_DIR"
+
+run-distributed: install
+	scripts/system-packages distributed
+	exec $(PYTHON) -m scripts.distributed --port "$(PORT)" --data-dir "$$DATA_DIR"
 
 test: install-dev
 	scripts/system-packages tests

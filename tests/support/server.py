@@ -65,8 +65,10 @@ class ServerProcess:
 
     def launch(self) -> None:
         """Start and return at once, whatever becomes of it."""
-        command = [sys.executable, "manage.py", "serve", "--port", "0", "--data-dir", str(self.data_dir)]
-        self._process = spawn(command, self.log, self._environment(), folder=PROJECT)
+        self._process = spawn(self.command(), self.log, self._environment(), folder=PROJECT)
+
+    def command(self) -> list[str]:
+        return [sys.executable, "manage.py", "serve", "--port", "0", "--data-dir", str(self.data_dir)]
 
     def alive(self) -> bool:
         return self._process is not None and self._process.poll() is None
