@@ -40,16 +40,18 @@ def stored_key(path: Path, make: Callable[[], str]) -> str:
     except FileNotFoundError:
         pass
     own = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
-    with open(os.open(own, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii") as file:
-        file.write(make() + "\n")
-        file.flush()
-        os.fsync(file.fileno())
     try:
+        with open(os.open(own, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii") as file:
+            file.write(make() + "\n")
+            file.flush()
+            os.fsync(file.fileno())
         os.link(own, path)  # fails where another process was first: a whole key or none is ever seen
     except FileExistsError:
         pass
+    except OSError as error:
+        raise ImproperlyConfigured(f"DATA_DIR cannot be written: {path}: {error.strerror}.") from error
     finally:
-        own.unlink()
+        own.unlink(missing_ok=True)
     return _read(path)
 
 

@@ -91,9 +91,14 @@ TEMPLATES: list[dict[str, Any]] = [
 ]
 
 if database_url := env.text("DATABASE_URL"):
-    DATABASES = {"default": databases.postgresql(database_url, int(ALBEDO["database_pool_max"]))}
+    database = databases.postgresql(
+        database_url, int(ALBEDO["database_pool_max"]), float(ALBEDO["database_statement_seconds"])
+    )
 else:
-    DATABASES = {"default": databases.sqlite(keys.private_file(DATA_DIR / "albedo.sqlite3"))}
+    database = databases.sqlite(
+        keys.private_file(DATA_DIR / "albedo.sqlite3"), float(ALBEDO["database_busy_seconds"])
+    )
+DATABASES = {"default": database}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # Commands to actors compete for one reader each; batches go to every process that watches. Redis has

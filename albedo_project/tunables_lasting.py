@@ -5,8 +5,11 @@ from __future__ import annotations
 from albedo_project.tunables_row import Tunable
 
 KIB = 1024
+MIB = 1024 * KIB
 API = "sessions_app.api"
 STORE = "sessions_app.store"
+HEALTH = "sessions_app.health"
+DATABASES = "albedo_project.databases"
 PROVIDERS = "provider profiles"
 
 LASTING: tuple[Tunable, ...] = (
@@ -27,7 +30,16 @@ LASTING: tuple[Tunable, ...] = (
     Tunable("login_attempts_per_minute", 10, "Failed logins of one account or address; then 429.", API, 1),
     Tunable("store_readers", 4, "Threads that read the database for async code.", STORE, 1),
     Tunable("store_writers", 4, "Threads that write, on PostgreSQL; SQLite has one writer anyway.", STORE, 1),
-    Tunable("database_pool_max", 16, "PostgreSQL connections of one process.", "albedo_project.settings", 2),
+    Tunable("storage_reserve_bytes", 64 * MIB, "Less free space for DATA_DIR is a fault of health.", HEALTH),
+    Tunable("database_pool_max", 16, "PostgreSQL connections of one process.", DATABASES, 2),
+    Tunable(
+        "database_busy_seconds",
+        20.0,
+        "How long work waits for a lock or its turn; then 503.",
+        DATABASES,
+        0.01,
+    ),
+    Tunable("database_statement_seconds", 20.0, "Longest statement on PostgreSQL; then 503.", DATABASES, 0.1),
     Tunable("connect_timeout", 10.0, "Default of a profile: connecting.", PROVIDERS, 0.001),
     Tunable("first_event_timeout", 120.0, "Default of a profile: up to the first event.", PROVIDERS, 0.001),
     Tunable("idle_timeout", 120.0, "Default of a profile: silence between events.", PROVIDERS, 0.001),

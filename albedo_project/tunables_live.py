@@ -68,4 +68,5 @@ REASONS: dict[str, str] = {
     "actor_idle_seconds": "An actor without work, watchers and kernel state leaves after this.",
     "actor_drain_seconds": "What running attempts get after SIGTERM to end their step.",
     "actor_steps_per_run": "Provider requests of one run before it is stopped as runaway.",
+    "actor_patience_seconds": "A run that can store nothing for this long fails.",
 }

@@ -5,6 +5,7 @@ A session of somebody else and one that does not exist get the same answer, `Not
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from django.conf import settings
 from django.contrib.auth import get_user
 from django.contrib.auth.models import User
 from django.contrib.sessions.backends.base import SessionBase
-from django.db import DatabaseError
+from django.db import Error
 from django.http import parse_cookie
 
 from sessions_app.ids import parse_id
@@ -31,6 +32,9 @@ audit = logging.getLogger("albedo.audit")
 BEARER_PROTOCOL = "bearer."
 # Tokens are 50 characters, session keys 32: longer ones are not looked up.
 CREDENTIAL_CHARS = 200
+
+# Nobody waits for these: a database that takes no writes must not stop those who only read.
+_noting: dict[UUID, asyncio.Task[None]] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +88,17 @@ async def _identify_bearer(token: str) -> Identity | None:
     row = await read(tokens.token_by_text, token)
     if row is None:
         return None
-    if tokens.use_is_worth_noting(row):
-        try:
-            await write(tokens.note_use, row.id)
-        except DatabaseError:
-            audit.warning("use of token %s was not noted", row.id)
+    if tokens.use_is_worth_noting(row) and row.id not in _noting:
+        task = _noting[row.id] = asyncio.create_task(_note_use(row.id))
+        task.add_done_callback(lambda _: _noting.pop(row.id))
     return Identity(row.user, by_cookie=False)
+
+
+async def _note_use(token_id: UUID) -> None:
+    try:
+        await write(tokens.note_use, token_id)
+    except Error:
+        audit.warning("use of token %s was not noted", token_id)
 
 
 def _user_of_login(session_key: str) -> User | None:

@@ -65,6 +65,16 @@ class Unavailable(Problem):
         super().__init__(503, "unavailable", detail, retry_after_seconds=retry_after_seconds)
 
 
+class StorageTrouble(Problem):
+    """The storage took nothing, or nobody knows whether it did: the same request again settles it.
+
+    `unavailable` passes by itself, `storage_full` and `storage_failed` when somebody mends them.
+    """
+
+    def __init__(self, code: str, detail: str, retry_after_seconds: int) -> None:
+        super().__init__(503, code, detail, retry_after_seconds=retry_after_seconds)
+
+
 class LiveUnavailable(Unavailable):
     """The session's actor did not answer in time, and none could be started."""
 

@@ -127,6 +127,8 @@ class ActorLimits:
 
 
 @dataclass(frozen=True, slots=True)
+    # A full disk or a long backup should cost a wait, not a run.
+    patience_seconds: float = 120.0
 class Limits:
     """All of them, as the runtime hands them down."""
 

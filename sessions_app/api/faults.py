@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from django.core.exceptions import RequestDataTooBig, SuspiciousOperation
-from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse, UnreadablePostError
 from ninja.errors import ValidationError
 
 from sessions_app.api.answers import problem_answer
 from sessions_app.api.strict_json import escape
-from sessions_app.problems import InvalidRequest, Problem, Unavailable
+from sessions_app.problems import InvalidRequest, Problem
+from sessions_app.store.trouble import trouble_of
 
 logger = logging.getLogger(__name__)
 
@@ -27,13 +27,14 @@ def problem_of(error: Exception) -> Problem:
         return error
     if isinstance(error, ValidationError):
         return _invalid(error.errors)
-    if isinstance(error, (OperationalError, InterfaceError)):
-        logger.warning("database unavailable: %s", error)
-        return Unavailable("The database is not available right now.", retry_after_seconds=2)
     if isinstance(error, RequestDataTooBig):
         return Problem(413, "too_large", "The body is too large.")
     if isinstance(error, (SuspiciousOperation, UnreadablePostError)):
         return InvalidRequest("The request cannot be read.")
+    trouble = trouble_of(error)
+    if trouble is not None:
+        logger.warning("storage: %s: %s", trouble.kind.value, error)
+        return trouble.problem()
     logger.error("unforeseen %s", type(error).__name__, exc_info=error)
     return Problem(500, "internal_error", "Something went wrong in the server.")
 

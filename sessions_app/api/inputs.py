@@ -17,11 +17,13 @@ from sessions_app.api.fingerprints import fingerprint
 from sessions_app.api.gate import user_of
 from sessions_app.api.schemas import InputList, InputOut
 from sessions_app.api.shapes import Body, Id, PageQuery, Shown, new_path_id, page, path_id
+from sessions_app.ids import new_id
 from sessions_app.models import Input, Session
 from sessions_app.problems import NotFound
 from sessions_app.render import PREVIEW_SCALARS, Rendered, render_input
 from sessions_app.store import inputs as store
 from sessions_app.store.executor import read, write
+from sessions_app.store.settled import settled
 
 router = Router(tags=["inputs"])
 
@@ -39,7 +41,7 @@ class InputIn(Body):
             raise ValueError("must not be blank")
         return value
 
-    def asked(self, uid: UUID | None) -> store.NewInput:
+    def asked(self, uid: UUID) -> store.NewInput:
         return store.NewInput(uid, self.text, self.when_busy, fingerprint(self.model_dump()))
 
 
@@ -60,7 +62,7 @@ class Interrupted(Shown):
 async def post_input(request: HttpRequest, session_id: str, body: InputIn) -> HttpResponse:
     """Ask; the server names the input. Prefer PUT: it can be repeated."""
     session = await access_session(user_of(request), session_id)
-    return await _accept(session, user_of(request), body.asked(None))
+    return await _accept(session, user_of(request), body.asked(new_id()))
 
 
 @router.put("/sessions/{session_id}/inputs/{input_id}", response={202: InputOut})
@@ -75,7 +77,7 @@ for _view in (post_input, put_input):
 
 
 async def _accept(session: Session, user: User, asked: store.NewInput) -> HttpResponse:
-    accepted = await write(store.accept_input, session.id, user, asked)
+    accepted = await settled(store.accept_input, session.id, user, asked)
     if accepted.stops is not None:
         await nudges.interrupt(session.id, accepted.stops, superseded=True)
     await nudges.wake(session.id)

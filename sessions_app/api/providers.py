@@ -20,6 +20,7 @@ from sessions_app.render import Rendered, render_time
 from sessions_app.store import profiles as store
 from sessions_app.store.executor import read, write
 from sessions_app.store.mcp_servers import shown as shown_mcp_servers
+from sessions_app.store.settled import settled
 
 router = Router(tags=["providers"])
 
@@ -168,7 +169,7 @@ async def put_provider(request: HttpRequest, name: str, body: ProfileIn) -> Http
     """Make or replace a profile. Without `api_key` a stored key stays, as long as the address does."""
     _require_staff(request)
     values = {**_defaults(), **body.values()}
-    row, new = await write(store.put_profile, _new_name(name), values)
+    row, new = await settled(store.put_profile, _new_name(name), values)
     return answer(_shown(row), 201 if new else 200, location=f"/api/providers/{row.name}")
 
 
@@ -176,7 +177,7 @@ async def put_provider(request: HttpRequest, name: str, body: ProfileIn) -> Http
 async def patch_provider(request: HttpRequest, name: str, body: ProfileChange) -> HttpResponse:
     """Change some fields; null takes `max_output_tokens` away, an empty `api_key` the key."""
     _require_staff(request)
-    return answer(_shown(await write(store.patch_profile, _known_name(name), body.values())))
+    return answer(_shown(await settled(store.patch_profile, _known_name(name), body.values())))
 
 
 @router.delete("/providers/{name}", response={204: None})

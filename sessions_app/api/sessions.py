@@ -29,6 +29,7 @@ from sessions_app.api.shapes import (
     left_out,
     new_path_id,
     page,
+from sessions_app.ids import new_id
 )
 from sessions_app.models import Session
 from sessions_app.overview import in_status, latest_first, summary, with_work
@@ -38,6 +39,7 @@ from sessions_app.store import inputs as input_store
 from sessions_app.store import sessions as store
 from sessions_app.store.executor import read, write
 
+from sessions_app.store.settled import settled
 router = Router(tags=["sessions"])
 
 TAIL_DEFAULT, TAIL_MAX = 100, 200
@@ -97,11 +99,12 @@ async def put_session(request: HttpRequest, session_id: str, body: SessionIn) ->
 
 async def _create(user: User, body: SessionIn, session_id: UUID | None) -> HttpResponse:
     require_may_set(user, body.mcp_servers)
-    session, new = await write(store.create_session, user, body.asked(), session_id)
+    session, new = await settled(store.create_session, user, body.asked(), session_id or new_id())
     if new:
         await nudges.announce(session, "invalidate")
     shown = await session_snapshot(session, TAIL_DEFAULT)
-    return answer(shown, 201 if new else 200, location=f"/api/sessions/{session.id}")
+    made = new or session_id is None
+    return answer(shown, 201 if made else 200, location=f"/api/sessions/{session.id}")
 
 
 @router.get("/sessions", response=SessionList)
@@ -142,7 +145,7 @@ async def patch_session(request: HttpRequest, session_id: str, body: SessionChan
     changes: dict[str, Any] = body.model_dump(exclude_unset=True, exclude={"mcp_servers"})
     if "mcp_servers" in body.model_fields_set:
         changes["mcp_servers"] = as_stored(body.mcp_servers)
-    changed = await write(store.update_session, session.id, changes)
+    changed = await settled(store.update_session, session.id, changes)
     await nudges.announce(changed, "invalidate")
     return answer(await read(_summary, changed.id))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -57,13 +58,19 @@ class EndedCall:
     arguments: Any
 
 
-def start_call(fence: Fence, call_pk: UUID) -> ToolCall:
-    """Take the call's one start. Raises CallNotPending, LeaseLost."""
+def start_call(fence: Fence, call_pk: UUID, started_at: datetime | None = None) -> ToolCall:
+    """Take the call's one start. Raises CallNotPending, LeaseLost.
+
+    With the `started_at` of a start whose answer got lost, that one is told again: nothing has run of it.
+    """
     with transaction.atomic():
         hold(fence)
-        pending = ToolCall.objects.filter(id=call_pk, session_id=fence.session_id, state=State.PENDING)
-        if pending.update(state=State.RUNNING, started_at=timezone.now()) != 1:
-            raise CallNotPending(str(call_pk))
+        at = started_at or timezone.now()
+        mine = ToolCall.objects.filter(id=call_pk, session_id=fence.session_id)
+        if mine.filter(state=State.PENDING).update(state=State.RUNNING, started_at=at) != 1:
+            call = mine.filter(state=State.RUNNING, started_at=started_at).first() if started_at else None
+            if call is None:
+                raise CallNotPending(str(call_pk))
         return ToolCall.objects.get(id=call_pk)
 
 

@@ -34,21 +34,24 @@ class Address:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A session that is ours now, with what waits in it as of the claim."""
+    """A session that is ours now, with what waits in it as of the claim; `since` as in Renewal."""
 
     fence: Fence
     session: Session
     pending: list[Input]
+    since: float
 
 
 @dataclass(frozen=True, slots=True)
 class Renewal:
     """What a host still holds, by session, and which of their runs a user asked to stop.
 
-    `since` is a reading of `time.monotonic`: no lease of these began before it.
+    `heads` are the last positions that are stored. `since` is a reading of `time.monotonic`: no lease of
+    these began before it.
     """
 
     generations: dict[UUID, int]
+    heads: dict[UUID, int]
     interrupts: dict[UUID, UUID]
     since: float
 
@@ -62,9 +65,14 @@ def _free() -> Q:
 
 
 def claim(session_id: UUID, *, host: str, channel: str, lease_seconds: float) -> Claim | None:
-    """Take a session nobody holds and close what its last actor left unfinished, in one transaction."""
+    """Take a session nobody holds and close what its last actor left unfinished, in one transaction.
+
+    Called again with the same `channel` it takes it again: nobody learnt of the first time.
+    """
     with transaction.atomic():
-        taken = Session.objects.filter(_free(), id=session_id).update(
+        since = time.monotonic()
+        ours = Q(host=host, actor_channel=channel)
+        taken = Session.objects.filter(_free() | ours, id=session_id).update(
             generation=F("generation") + 1,
             generation_nonce=secrets.token_hex(4),
             lease_until=lease_end(lease_seconds),
@@ -76,7 +84,8 @@ def claim(session_id: UUID, *, host: str, channel: str, lease_seconds: float) ->
             return None
         session = Session.objects.get(id=session_id)
         _close_unfinished(session)
-        return Claim(Fence(session.id, session.generation), session, pending_inputs(session.id))
+        fence = Fence(session.id, session.generation, session.head_position)
+        return Claim(fence, session, pending_inputs(session.id), since)
 
 
 def renew(host: str, session_ids: Collection[UUID], lease_seconds: float) -> Renewal:
@@ -86,11 +95,12 @@ def renew(host: str, session_ids: Collection[UUID], lease_seconds: float) -> Ren
         since = time.monotonic()
         ours = Session.objects.filter(id__in=session_ids, host=host, lease_until__isnull=False)
         ours.update(lease_until=lease_end(lease_seconds))
-        held = dict(ours.values_list("id", "generation"))
+        rows = list(ours.values_list("id", "generation", "head_position"))
+    held = {session_id: generation for session_id, generation, _ in rows}
     stops = Run.objects.filter(
         session_id__in=held, state=Run.State.RUNNING, interrupt_requested_at__isnull=False
     ).values_list("session_id", "id")
-    return Renewal(held, dict(stops), since)
+    return Renewal(held, {session_id: head for session_id, _, head in rows}, dict(stops), since)
 
 
 def release(fence: Fence, last_sequence: int | None) -> None:
@@ -144,7 +154,7 @@ def waiting_at(host: str, limit: int) -> list[UUID]:
 
 def free_all() -> int:
     """Let go of every lease, for the one process that knows to be alone with its database; how many."""
-    return Session.objects.exclude(host="").update(lease_until=None, actor_channel="", host="")
+    return Session.every.exclude(host="").update(lease_until=None, actor_channel="", host="")
 
 
 def _close_unfinished(session: Session) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -17,7 +18,7 @@ from sessions_app.store.steps import NewCall, StepFacts, StepRecord, record_step
 from sessions_app.text import storable
 from streaming.actors.conversation import Conversation
 from streaming.actors.publisher import Publisher
-from streaming.actors.recorder import durable, shielded
+from streaming.actors.recorder import durable, patient, shielded
 from streaming.actors.run import Record
 from streaming.actors.turn import Turn
 from streaming.progress.projection import Projection
@@ -66,7 +67,7 @@ class Calls:
     async def execute(self, call_pk: UUID) -> None:
         """Take the call's one start, run it, store its end, tell it. Raises LeaseLost."""
         turn, new = self._turn, self._planned[call_pk].new
-        await durable(store.start_call, turn.fence, call_pk)
+        await durable(store.start_call, turn.fence, call_pk, datetime.now(UTC))
         turn.publisher.progress(
             turn.projection.running(
                 new.call_id,
@@ -86,7 +87,7 @@ class Calls:
         turn, assembled = self._turn, action.response.calls
         if not assembled:
             return []
-        used = await executor.read(used_tool_call_ids, turn.session.id)
+        used = await patient(partial(executor.read, used_tool_call_ids, turn.session.id), turn.fence)
         ids = assign_tool_call_ids(assembled, used)
         prefix = turn.call_prefix(action.step, action.attempt)
         return [
@@ -154,7 +155,7 @@ class Calls:
             artifacts=tuple(_artifact(item) for item in result.artifacts),
             duration_ms=duration_ms,
         )
-        ended = await shielded(store.finish_call, turn.fence, call_pk, stored)
+        ended = await shielded(turn.fence, durable(store.finish_call, turn.fence, call_pk, stored))
         self._conversation.add_result(planned.new.tool_call_id, text)
         tell_ended(turn.publisher, turn.projection, ended)
         if result.state_lost:

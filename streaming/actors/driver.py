@@ -6,18 +6,18 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable
-
-from django.db import InterfaceError, OperationalError
+from functools import partial
 
 from sessions_app.render import render_entry
 from sessions_app.store import runs
 from sessions_app.store.fence import LeaseLost
+from sessions_app.store.trouble import trouble_of
 from streaming.actors.calls import Calls
 from streaming.actors.conversation import Conversation
 from streaming.actors.interrupts import RunInterrupted
 from streaming.actors.lifecycle import Message
 from streaming.actors.mailbox import Mailbox
-from streaming.actors.recorder import durable
+from streaming.actors.recorder import durable, patient
 from streaming.actors.run import (
     Action,
     Ask,
@@ -74,22 +74,27 @@ class Driver:
             return await self._drive()
         except (LeaseLost, asyncio.CancelledError):
             raise
-        except (OperationalError, InterfaceError) as error:
-            log.warning("run %s ends without the database: %s", self.turn.run_id, type(error).__name__)
-            return Finish("failed", run_error("storage_unavailable", "The database did not answer.", True))
-        except Exception:
-            log.exception("run %s failed by a fault of ours", self.turn.run_id)
+        except Exception as error:
+            return self._failed(error)
+
+    def _failed(self, error: Exception) -> Finish:
+        trouble = trouble_of(error)
+        if trouble is None:
+            log.error("run %s failed by a fault of ours", self.turn.run_id, exc_info=error)
             return Finish("failed", run_error("internal_error", "The server met a fault of its own.", True))
+        log.warning("run %s ends without the storage: %s", self.turn.run_id, trouble.kind.value)
+        return Finish("failed", run_error(trouble.run_code, trouble.detail, True))
 
     async def _drive(self) -> Finish:
         try:
-            profiles = await self._profiles()
+            profiles = await patient(self._profiles, self.turn.fence)
         except LookupError as error:
             return Finish("failed", run_error("provider_unknown", str(error), False))
         loop = asyncio.get_running_loop()
         deadline = loop.call_later(profiles[0].run_timeout, self._on_overdue)
         try:
-            conversation = await Conversation.load(self.turn.session.id)
+            load = partial(Conversation.load, self.turn.session.id)
+            conversation = await patient(load, self.turn.fence)
             run_deadline = time.monotonic() + profiles[0].run_timeout
             self._step = Step(self.turn, profiles, conversation, run_deadline)
             self._calls = Calls(self.turn, conversation)
@@ -103,7 +108,7 @@ class Driver:
     async def _join_mcp_tools(self) -> None:
         """Let the run have the tools of the session's MCP servers; one that is not there is told of."""
         turn = self.turn
-        servers = await turn.services.resolve_mcp(turn.session)
+        servers = await patient(partial(turn.services.resolve_mcp, turn.session), turn.fence)
         taken = [spec.name for spec in turn.tools.specs]
         async with turn.scope:
             offered = await turn.mcp.offered(servers, taken)

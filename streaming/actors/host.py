@@ -21,6 +21,8 @@ from django.db import DatabaseError
 
 from sessions_app.store import claims, executor
 from sessions_app.store.fence import LeaseLost
+from sessions_app.store.settled import settled
+from streaming.actors.beat import Beat
 from streaming.actors.lease import LeaseKeeper
 from streaming.actors.presence import Presence
 from streaming.actors.session import Departure, SessionActor
@@ -95,7 +97,7 @@ class ActorHost:
 
     async def _claim(self, session_id: UUID) -> None:
         channel = await self._layer.new_channel("actor")
-        claim = await executor.write(
+        claim = await settled(
             claims.claim,
             session_id,
             host=self.name,

@@ -13,13 +13,18 @@ from collections.abc import Mapping
 from typing import Protocol
 from uuid import UUID
 
-from django.db import DatabaseError
+from django.db import Error
 
 from sessions_app.store import claims, executor
 from sessions_app.store.fence import Fence
 from streaming.limits import ActorLimits
 
 log = logging.getLogger("albedo.lease")
+
+# After a round that failed the next one must not come as late as usual: half the time is gone.
+RETRY_SECONDS = 1.0
+# Between two looks at the ages of leases, at most; at least, so that a late one is no busy loop.
+LONGEST_LOOK_SECONDS, SHORTEST_LOOK_SECONDS = 1.0, 0.02
 
 
 class Holder(Protocol):
@@ -46,44 +51,69 @@ class LeaseKeeper:
         self.alone = False
 
     async def keep(self) -> None:
-        while True:
-            await asyncio.sleep(self._limits.renew_seconds)
-            await self.renew()
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._renew_for_ever())
+            tasks.create_task(self._mind_ages())
 
-    async def renew(self) -> None:
+    async def renew(self) -> bool:
         """One round: renew what lives here, fence off what is lost, pass on stops whose message was lost.
 
-        Only cancelling it ends it by an exception: without its keeper a host would lose every session.
+        Whether the database answered. Only cancelling it ends it by an exception: without its keeper a host
+        would lose every session.
         """
         held = dict(self._actors)
         if not held:
             self._renewed_at.clear()
-            return
-        self._fence_stale(held, time.monotonic())
+            return True
+        self._fence_stale(held)
+        # As of before: an actor goes on while its lease is renewed.
+        heads = {session_id: actor.fence.head_position for session_id, actor in held.items()}
         try:
             # Bounded: a database that never answers must not keep an actor going past its lease.
             async with asyncio.timeout(self._limits.renew_seconds):
-                renewal = await executor.write(
+                renewal = await executor.keep(
                     claims.renew, self._host, list(held), self._limits.lease_seconds
                 )
         except Exception as error:
-            expected = isinstance(error, (DatabaseError, TimeoutError))
+            expected = isinstance(error, (Error, TimeoutError))
             log.warning("leases were not renewed: %s", type(error).__name__, exc_info=not expected)
-            self._fence_stale(held, time.monotonic())
-            return
+            self._fence_stale(held)
+            return False
         self._renewed_at = dict.fromkeys(renewal.generations, renewal.since)
         for session_id, actor in held.items():
             if renewal.generations.get(session_id) != actor.fence.generation:
                 actor.fence_off()
+            elif renewal.heads[session_id] < heads[session_id]:
+                log.warning("session %s: the database has lost entries, its actor stops", session_id)
+                actor.fence_off()
             elif session_id in renewal.interrupts:
                 actor.interrupt(renewal.interrupts[session_id])
+        return True
 
-    def _fence_stale(self, held: Mapping[UUID, Holder], now: float) -> None:
+    async def _renew_for_ever(self) -> None:
+        answered = True
+        while True:
+            usual = self._limits.renew_seconds
+            await asyncio.sleep(usual if answered else min(RETRY_SECONDS, usual))
+            answered = await self.renew()
+
+    async def _mind_ages(self) -> None:
+        """To the second, whatever the rounds are waiting for."""
+        while True:
+            ages = [self._age(session_id, actor) for session_id, actor in self._actors.items()]
+            left = self._limits.self_fence_seconds - max(ages, default=0.0)
+            await asyncio.sleep(min(max(left, SHORTEST_LOOK_SECONDS), LONGEST_LOOK_SECONDS))
+            self._fence_stale(dict(self._actors))
+
+    def _age(self, session_id: UUID, actor: Holder) -> float:
+        return time.monotonic() - max(self._renewed_at.get(session_id, 0.0), actor.claimed_at)
+
+    def _fence_stale(self, held: Mapping[UUID, Holder]) -> None:
         """The lease may be over before the next answer comes: act as if it were."""
         if self.alone:
             return
         for session_id, actor in held.items():
-            renewed_at = max(self._renewed_at.get(session_id, 0.0), actor.claimed_at)
-            if now - renewed_at > self._limits.self_fence_seconds:
+            stale = self._age(session_id, actor) >= self._limits.self_fence_seconds
+            if stale and not actor.fence.given_up:
                 log.warning("session %s: no renewal in time, its actor stops", session_id)
                 actor.fence_off()

@@ -17,7 +17,7 @@ from uuid import UUID
 
 from channels.consumer import AsyncConsumer, get_handler_name
 from channels.layers import get_channel_layer
-from django.db import DatabaseError
+from django.db import Error
 
 from sessions_app.live import live
 from sessions_app.render import render_usage
@@ -25,6 +25,7 @@ from sessions_app.store import claims, executor
 from sessions_app.store.fence import Fence, LeaseLost
 from streaming.actors.mailbox import Mailbox, preview
 from streaming.actors.publisher import Publisher
+from streaming.actors.recorder import LAST_SECONDS
 from streaming.actors.rest import Rest
 from streaming.actors.services import Services
 from streaming.actors.watchers import Watchers
@@ -56,7 +57,7 @@ class SessionActor(AsyncConsumer):  # type: ignore[misc]
         session = claim.session
         self.fence = claim.fence
         self.session_id: UUID = session.id
-        self.claimed_at = time.monotonic()
+        self.claimed_at = claim.since
         self.channel_name = channel
         self._services = services
         self._layer = get_channel_layer()
@@ -92,6 +93,7 @@ class SessionActor(AsyncConsumer):  # type: ignore[misc]
             await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
             return self._outcome(tasks)
         finally:
+            self.fence.closing_at = time.monotonic() + LAST_SECONDS
             self.publisher.mute()
             for task in tasks:
                 task.cancel()
@@ -113,6 +115,7 @@ class SessionActor(AsyncConsumer):  # type: ignore[misc]
         for task in tasks:
             error = task.exception() if task.done() and not task.cancelled() else None
             if isinstance(error, LeaseLost):
+                self.fence.given_up = True
                 log.warning(
                     "session %s: the lease is lost, generation %s stops", self.session_id, self._generation
                 )
@@ -133,7 +136,7 @@ class SessionActor(AsyncConsumer):  # type: ignore[misc]
         """Look again at what waits: a message that said so may have been lost."""
         try:
             await self._mailbox.refresh()
-        except DatabaseError as error:
+        except Error as error:
             log.warning("session %s: inputs could not be read: %s", self.session_id, type(error).__name__)
         self._work.wake()
 
@@ -177,13 +180,15 @@ class SessionActor(AsyncConsumer):  # type: ignore[misc]
         self._work.interrupt(run_id, "superseded" if self._mailbox.interrupts else "user_stop")
 
     def fence_off(self) -> None:
+        self.fence.given_up = True
         self.publisher.mute()
         self._depart(Departure.FENCED)
 
     async def drain(self) -> None:
         """Let the step end within its grace, interrupt what is left, give the lease back."""
         await self._work.drain(self._services.limits.actor.drain_seconds)
-        await self._released(claims.release)
+        if not await self._released(claims.release):
+            self._depart(Departure.LEFT)
 
     async def _leave_when_idle(self) -> None:
         actor, kernel = self._services.limits.actor, self._services.limits.kernel
@@ -207,6 +212,9 @@ class SessionActor(AsyncConsumer):  # type: ignore[misc]
                 return False
         except LeaseLost:
             self._depart(Departure.FENCED)
+        except Error as error:
+            log.warning("session %s: its lease is not given back: %s", self.session_id, type(error).__name__)
+            return False
         self._depart(Departure.LEFT)
         return True
 

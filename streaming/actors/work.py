@@ -22,7 +22,7 @@ from streaming.actors.driver import Driver
 from streaming.actors.lifecycle import Message, Phase, advance
 from streaming.actors.mailbox import Mailbox
 from streaming.actors.publisher import Publisher
-from streaming.actors.recorder import durable, shielded
+from streaming.actors.recorder import shielded, unending
 from streaming.actors.run import Finish
 from streaming.actors.services import Services
 from streaming.actors.turn import Turn
@@ -93,7 +93,7 @@ class Work:
             await self._woken.wait()
             self._woken.clear()
             while not self._draining:
-                taken = await durable(runs.start_run, self._fence)
+                taken = await unending(runs.start_run, self._fence)
                 if taken is None:
                     break
                 await self._answer(taken)
@@ -166,7 +166,7 @@ class Work:
             provider=driver.turn.provider,
             model=driver.turn.model,
         )
-        ended = await shielded(runs.finish_run, self._fence, run_id, end)
+        ended = await shielded(self._fence, unending(runs.finish_run, self._fence, run_id, end))
         self._driver = None
         self._publisher.void()
         self._tell_ended(ended)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.contrib.auth.models import User
-from django.db import DatabaseError
+from django.db import Error
 from django.http.request import split_domain_port, validate_host
 
 from sessions_app import access
-from sessions_app.problems import Unavailable
+from sessions_app.models import Session
+from sessions_app.store.trouble import trouble_of
 from streaming.delivery.refusals import Scope, foreign_origin, not_authenticated, wrong_host
 
 DEFAULT_PORTS = {"http": 80, "https": 443}
@@ -46,13 +48,29 @@ async def admit(scope: Scope) -> Guest:
     credentials = access.scope_credentials(scope)
     if credentials.bearer is None and credentials.session_key and not _origin_is_ours(scope):
         raise foreign_origin()
-    try:
+    with storage_told():
         identity = await access.identify(credentials)
-    except DatabaseError as error:
-        raise Unavailable("The database is away.") from error
     if identity is None:
         raise not_authenticated()
     return Guest(identity.user, credentials)
+
+
+async def session_of(guest: Guest, session_id: str) -> Session:
+    """Raises a 404 Problem for a session that the guest may not see."""
+    with storage_told():
+        return await access.access_session(guest.user, session_id)
+
+
+@contextmanager
+def storage_told() -> Iterator[None]:
+    """What the storage raises becomes the 503 Problem that the API tells of it."""
+    try:
+        yield
+    except Error as error:
+        trouble = trouble_of(error)
+        if trouble is None:
+            raise
+        raise trouble.problem() from error
 
 
 def _origin_is_ours(scope: Scope) -> bool:

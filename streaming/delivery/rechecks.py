@@ -10,7 +10,7 @@ import logging
 from uuid import UUID
 
 from django.contrib.auth.models import User
-from django.db import DatabaseError
+from django.db import Error
 
 from sessions_app import access
 from sessions_app.models import Session
@@ -57,7 +57,7 @@ async def _verdict(credentials: access.Credentials, was_staff: bool, session_id:
             return Close.UNAUTHENTICATED
         if session_id is not None and not await read(_still_theirs, identity.user, session_id):
             return Close.UNKNOWN_SESSION
-    except DatabaseError:
+    except Error:
         # While it is away nobody can be shut out there either; streams outlast it.
         logger.warning("Open streams could not be checked")
     return None

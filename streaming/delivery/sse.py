@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from uuid import UUID
 
-from sessions_app import access
 from sessions_app.problems import LiveUnavailable, Problem
 from streaming.delivery import guard, process, stream
 from streaming.delivery.codes import Close, Ended
@@ -30,7 +29,7 @@ async def session_events(scope: Scope, receive: Receive, send: SendAsgi, session
     try:
         guest = await guard.admit(scope)
         query = parse_query(scope["query_string"], guard.headers_of(scope).get("last-event-id"))
-        session = await access.access_session(guest.user, session_id)
+        session = await guard.session_of(guest, session_id)
         with process.current().hub.admitted(guest.user.pk):
             await _served(receive, send, guest, session.id, query)
     except Problem as problem:

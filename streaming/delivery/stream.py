@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 from uuid import UUID
 
-from django.db import DatabaseError
+from django.db import Error
 
 from sessions_app.live import Cursor
 from sessions_app.problems import NotFound, Unavailable
@@ -35,7 +35,7 @@ async def opened(session_id: UUID, query: Query, send: Send) -> AsyncIterator[Pu
     async def attach(cursor: Cursor | None) -> Page | None:
         try:
             return await delivery.pages.get(session_id, cursor, query.tail)
-        except (Unavailable, DatabaseError):
+        except (Unavailable, Error):
             return None
         except NotFound as error:
             raise Ended(Close.UNKNOWN_SESSION) from error

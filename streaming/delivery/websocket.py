@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from uuid import UUID
 
-from sessions_app import access
 from sessions_app.problems import InvalidRequest, Problem
 from streaming.delivery import guard, process, stream
 from streaming.delivery.codes import Close, Ended
@@ -26,7 +25,7 @@ async def session_socket(scope: Scope, receive: Receive, send: SendAsgi, session
         guest = await guard.admit(scope)
         subprotocol = chosen_subprotocol(scope)
         query = parse_query(scope["query_string"])
-        session = await access.access_session(guest.user, session_id)
+        session = await guard.session_of(guest, session_id)
     except Problem as problem:
         await refuse_socket(scope, problem, send)
         return

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from django.conf import settings
-from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import connection, connections
 
@@ -13,6 +12,7 @@ from albedo_project import readiness
 from albedo_project.asgi import application
 from albedo_project.instance import Instance
 from albedo_project.management.arguments import port
+from albedo_project.opening import close_database, open_database, trouble_told
 from albedo_project.operator import ensure_operator
 from albedo_project.server import run_server
 from albedo_project.serving.limits import server_limits
@@ -36,8 +36,9 @@ class Command(BaseCommand):
         # Kernels run as the same user: what they could read of this process, a model could.
         forbid_inspection()
         instance = Instance(settings.DATA_DIR)
-        call_command("migrate", interactive=False, verbosity=0)
-        operator, token = ensure_operator(settings.SECRETS_DIR)
+        open_database()
+        with trouble_told():
+            operator, token = ensure_operator(settings.SECRETS_DIR)
         # One process has a SQLite file; a PostgreSQL database may have other hosts with leases of their own.
         alone = connection.vendor == "sqlite"
         connections.close_all()
@@ -48,8 +49,9 @@ class Command(BaseCommand):
             runtime.append(Runtime())
             await runtime[0].start(alone=alone)
             url = base_url(host, number)
-            instance.announce(url, token)
-            link = await executor.read(make_login_link, operator, url)
+            with trouble_told():
+                instance.announce(url, token)
+                link = await executor.read(make_login_link, operator, url)
             self.stdout.write(f"Albedo is ready. Open {link}")
             self.stdout.flush()
             readiness.tell(readiness.READY)
@@ -74,6 +76,7 @@ class Command(BaseCommand):
         finally:
             instance.withdraw()
             executor.close()
+            close_database()
 
 
 def base_url(host: str, number: int) -> str:

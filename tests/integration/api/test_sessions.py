@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -217,8 +218,11 @@ async def test_a_locked_database_is_told_as_503_with_a_time_to_retry(alice: Call
 
     from sessions_app.store import sessions as store
 
+    cause = sqlite3.OperationalError("database is locked: /secret/place")
+    cause.sqlite_errorcode = sqlite3.SQLITE_BUSY
+
     def locked(*_: Any) -> None:
-        raise OperationalError("database is locked: /secret/place")
+        raise OperationalError(*cause.args) from cause
 
     monkeypatch.setattr(store, "create_session", locked)
     answer = await alice.send("POST", "/api/sessions", {})
