@@ -80,8 +80,8 @@ async def test_what_came_until_the_deadline_is_what_there_is(
 ) -> None:
     settle, settled = house.calls._settle, list[object]()
 
-    def noted(message: dict[str, Any]) -> None:
-        settle(message)
+    async def noted(message: dict[str, Any]) -> None:
+        await settle(message)
         settled.append(message)
 
     monkeypatch.setattr(house.calls, "_settle", noted)
