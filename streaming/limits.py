@@ -123,12 +123,12 @@ class ActorLimits:
     sweep_seconds: float = 2.0
     idle_seconds: float = 600.0
     drain_seconds: float = 10.0
+    # A full disk or a long backup should cost a wait, not a run.
+    patience_seconds: float = 120.0
     steps_per_run: int = 200
 
 
 @dataclass(frozen=True, slots=True)
-    # A full disk or a long backup should cost a wait, not a run.
-    patience_seconds: float = 120.0
 class Limits:
     """All of them, as the runtime hands them down."""
 
