@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,8 @@ from tests.chaos.rig import Rig
 from tests.chaos.seeds import replay
 from tests.chaos.target import Distributed, Embedded, Target
 from tests.support.services import PostgresServer
+
+MakeCluster = Callable[..., Distributed]
 
 TRIAL_SECONDS = 400
 
@@ -51,6 +53,24 @@ def cluster(
     yield target
     target.close()
     postgres_server.drop(url)
+
+
+@pytest.fixture
+def make_cluster(tmp_path: Path, postgres_server: PostgresServer, redis_url: str) -> Iterator[MakeCluster]:
+    """`make_cluster(webs=1, hosts=3, **environment)`: one of the trial's own, not started."""
+    made: list[tuple[Distributed, str]] = []
+
+    def make(**options: Any) -> Distributed:
+        url = postgres_server.new_database()
+        folder = tmp_path / f"cluster-{len(made)}"
+        folder.mkdir()
+        made.append((Distributed(folder, url, redis_url, **options), url))
+        return made[-1][0]
+
+    yield make
+    for target, url in made:
+        target.close()
+        postgres_server.drop(url)
 
 
 @pytest.fixture

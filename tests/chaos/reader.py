@@ -71,6 +71,17 @@ class Reader:
                 last = [event["type"] for event in self.events[-20:]]
                 raise DeadlinePassed(f"{self.reading.reader}: {what} was not seen; last events: {last}")
 
+    def until_position(self, position: int) -> None:
+        """Return when it knows of the history entry there, by an event or a snapshot."""
+
+        def known() -> bool:
+            return any(
+                item.high_water >= position if isinstance(item, Reset) else item.position == position
+                for item in self.reading.log
+            )
+
+        self.until(known, f"the entry at {position}")
+
     def _read_on(self) -> None:
         messages = self._ws_messages if self.transport == "ws" else self._sse_messages
         while not self._stopped.is_set() and not self.gone:

@@ -21,6 +21,12 @@ SHORT_LEASES = {
     "ALBEDO_ACTOR_SELF_FENCE_SECONDS": "2",
     "ALBEDO_ACTOR_SWEEP_SECONDS": "1",
 }
+DEFAULT_LEASES = {
+    "ALBEDO_ACTOR_LEASE_SECONDS": "15",
+    "ALBEDO_ACTOR_RENEW_SECONDS": "5",
+    "ALBEDO_ACTOR_SELF_FENCE_SECONDS": "10",
+    "ALBEDO_ACTOR_SWEEP_SECONDS": "2",
+}
 # A kernel that nobody uses only takes time from the others.
 NO_SPARE_KERNELS = {"ALBEDO_KERNEL_PREWARMED": "0"}
 
@@ -30,6 +36,7 @@ class Target(ABC):
 
     name: str
     database: Database
+    lease_seconds: float
 
     @property
     @abstractmethod
@@ -76,6 +83,7 @@ class Target(ABC):
 
 class Embedded(Target):
     name = "embedded"
+    lease_seconds = float(DEFAULT_LEASES["ALBEDO_ACTOR_LEASE_SECONDS"])
 
     def __init__(self, folder: Path, **environment: str) -> None:
         self.server = ServerProcess(folder / "data", **{**NO_SPARE_KERNELS, **environment})
@@ -127,6 +135,7 @@ class Distributed(Target):
     ) -> None:
         self.cluster = Cluster(folder, database_url, redis_url)
         self.cluster.environment.update({**SHORT_LEASES, **NO_SPARE_KERNELS, **environment})
+        self.lease_seconds = float(self.cluster.environment["ALBEDO_ACTOR_LEASE_SECONDS"])
         self.database = Postgres(database_url)
         self._web_count, self._host_count = webs, hosts
         self.webs: list[Web] = []
