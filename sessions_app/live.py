@@ -71,6 +71,9 @@ class Live(Protocol):
         closed|open|half_open}] of endpoints with a failure; `streamless` [{base_url, model}]. No secrets.
         """
 
+    async def layer_up(self) -> bool:
+        """Whether a message comes back through each channel layer, within about two seconds. Never raises."""
+
     async def announce(self, session_id: UUID, owner_id: int, change: Change) -> None:
         """Tell session lists of a change; best effort."""
 

@@ -1,4 +1,4 @@
-"""Whether the server lives, and what it can do."""
+"""Whether the server can do its work, and what that is."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from ninja import Router
 
 from sessions_app.api.answers import answer
 from sessions_app.api.shapes import Id, Shown
+from sessions_app.health import check
 from sessions_app.instance import INSTANCE_ID, VERSION, draining
 
 router = Router(tags=["server"])
@@ -24,8 +25,17 @@ CAPABILITIES = (
 )
 
 
+# What a balancer should let pass before it asks again; draining ends by a restart.
+RETRY_AFTER_SECONDS = 5
+
+
 class Health(Shown):
     status: Literal["ok"]
+
+
+class Fault(Shown):
+    status: Literal["degraded", "unavailable", "draining"]
+    faults: list[Literal["database", "hosts", "layer", "storage"]]
 
 
 class ServerOut(Shown):
@@ -35,10 +45,19 @@ class ServerOut(Shown):
     draining: bool
 
 
-@router.get("/health", response=Health)
+@router.get("/health", response={200: Health | Fault, 503: Fault})
 async def health(request: HttpRequest) -> HttpResponse:
-    """That the server answers, and nothing else. Needs no login."""
-    return answer({"status": "ok"})
+    """Whether clients should be sent here: 200 where they should, 503 where not. Needs no login.
+
+    `degraded` is 200: inputs are accepted, and what is at fault is named.
+    """
+    found = await check.health()
+    if found.status == "ok":
+        return answer({"status": "ok"})
+    response = answer({"status": found.status, "faults": list(found.faults)}, 200 if found.serves else 503)
+    if not found.serves:
+        response["Retry-After"] = str(RETRY_AFTER_SECONDS)
+    return response
 
 
 setattr(health, "public", True)  # noqa: B010 - read when the gate is put up

@@ -68,6 +68,9 @@ class ChannelLive:
         # Lists are read again after any reconnect; nothing durable rides on this.
         await asyncio.gather(*(group_send(layer, group, message) for group in (f"user.{owner_id}", "staff")))
 
+    async def layer_up(self) -> bool:
+        return await process.current().probe.up()
+
     async def hosts(self) -> list[dict[str, Any]]:
         delivery = process.current()
         layer = delivery.broadcast

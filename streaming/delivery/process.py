@@ -15,6 +15,7 @@ from sessions_app.live import Cursor
 from sessions_app.snapshots import attach_page
 from streaming.delivery.calls import Calls
 from streaming.delivery.hub import Hub
+from streaming.delivery.layer_probe import LayerProbe
 from streaming.delivery.pages import Pages
 from streaming.delivery.rechecks import Rechecks
 from streaming.limits import DeliveryLimits
@@ -28,6 +29,7 @@ class Delivery:
     hub: Hub
     pages: Pages
     rechecks: Rechecks
+    probe: LayerProbe
     broadcast: Any
     limits: DeliveryLimits
 
@@ -44,7 +46,13 @@ def current() -> Delivery:
         calls = Calls(channel_layers["default"])
         broadcast = channel_layers["broadcast"]
         found = _by_loop[loop] = Delivery(
-            calls, Hub(broadcast, calls, limits), Pages(_fetch), Rechecks(), broadcast, limits
+            calls,
+            Hub(broadcast, calls, limits),
+            Pages(_fetch),
+            Rechecks(),
+            LayerProbe(calls, broadcast),
+            broadcast,
+            limits,
         )
     return found
 
@@ -54,6 +62,7 @@ async def close() -> None:
     found = _by_loop.pop(asyncio.get_running_loop(), None)
     if found is not None:
         await found.hub.close()
+        await found.probe.close()
         await found.calls.close()
 
 

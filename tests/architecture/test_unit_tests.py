@@ -19,6 +19,7 @@ VALUES = (
 
 # Parts that mean something only together, by the file that tries them so. The first match counts.
 TRIED_BY: dict[str, str] = {
+    "streaming/actors/beat.py": "tests/integration/actors/test_beat.py",
     "streaming/actors/calls.py": "tests/acceptance/test_main_job.py",
     "streaming/actors/driver.py": "tests/acceptance/test_main_job.py",
     "streaming/actors/host.py": "tests/acceptance/test_recovery.py",
@@ -32,6 +33,7 @@ TRIED_BY: dict[str, str] = {
     "streaming/actors/work.py": "tests/acceptance/test_interrupts.py",
     "streaming/delivery/codes.py": "tests/integration/delivery/test_websocket.py",
     "streaming/delivery/guard.py": "tests/integration/delivery/test_admission.py",
+    "streaming/delivery/layer_probe.py": "tests/acceptance/test_health.py",
     "streaming/delivery/pages.py": "tests/acceptance/test_stream.py",
     "streaming/delivery/port.py": "tests/integration/delivery/test_websocket.py",
     "streaming/delivery/process.py": "tests/integration/delivery/test_server.py",

@@ -48,6 +48,9 @@ class RecordedLive:
     async def inspect(self, session_id: UUID) -> Json | None:
         return None
 
+    async def layer_up(self) -> bool:
+        return not self.failing
+
     async def announce(self, session_id: UUID, owner_id: int, change: str) -> None:
         self._note("announce", session_id, owner_id, change)
 

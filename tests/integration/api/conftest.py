@@ -53,3 +53,13 @@ def own_data(settings: Any, tmp_path: Path) -> Path:
     settings.DATA_DIR = tmp_path / "data"
     (tmp_path / "data").mkdir()
     return tmp_path / "data"
+
+
+@pytest.fixture
+def host_here() -> Iterator[None]:
+    """As if this process ran actors."""
+    from sessions_app.instance import hosting
+
+    hosting.beat(600)
+    yield
+    hosting.end()
