@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from uuid import UUID
 
 from uuid_utils.compat import uuid7
@@ -10,6 +11,11 @@ from uuid_utils.compat import uuid7
 def new_id() -> UUID:
     """A fresh UUIDv7: sorts by time of making."""
     return uuid7()
+
+
+def first_id_at(moment: datetime) -> UUID:
+    """No id that was made from then on is smaller."""
+    return UUID(int=int(moment.timestamp() * 1000) << 80)
 
 
 def parse_id(text: str) -> UUID | None:

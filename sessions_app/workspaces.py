@@ -7,15 +7,19 @@ there, since code in a kernel can plant one.
 
 from __future__ import annotations
 
+import logging
 import os
 import shutil
-from collections.abc import Callable
+import stat
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from uuid import UUID
 
 from django.conf import settings
 
 from sessions_app.problems import InvalidRequest
+
+log = logging.getLogger("albedo.workspaces")
 
 MAX_PATH_CHARS = 1_000
 _OPEN_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -74,10 +78,50 @@ def make_for_user(requested: str, owns: Callable[[Path], bool]) -> Path:
     return top.joinpath(*parts)
 
 
-def remove(folder: Path) -> None:
-    """Remove a workspace below DIR/workspaces with all that is in it; any other folder stays as it is."""
-    if folder.is_relative_to(root()) and folder != root():
-        shutil.rmtree(folder, ignore_errors=True)
+def remove(folder: Path) -> bool:
+    """Remove a workspace below DIR/workspaces with all that is in it; any other folder stays as it is.
+
+    Whether it is gone: what still runs in it may write while it is removed.
+    """
+    top = root()
+    if folder == top or not folder.is_relative_to(top):
+        return False
+    *above, name = folder.relative_to(top).parts
+    try:
+        parent = _open_below(top, above)
+    except OSError:
+        # It is gone, or somebody planted a link on the way there: what that leads to is not ours.
+        return True
+    try:
+        _remove_in(parent, name)
+    except RecursionError:
+        log.warning("a workspace is nested too deeply to be removed: %s", folder.name)
+    finally:
+        os.close(parent)
+    return not os.path.lexists(folder)
+
+
+def _remove_in(parent: int, name: str) -> None:
+    """A link is removed itself, never what it leads to."""
+    try:
+        if stat.S_ISLNK(os.lstat(name, dir_fd=parent).st_mode):
+            os.unlink(name, dir_fd=parent)
+            return
+    except OSError:
+        return
+    shutil.rmtree(name, ignore_errors=True, dir_fd=parent)
+
+
+def _open_below(top: Path, parts: Sequence[str]) -> int:
+    """The folder that these lead to, opened; no link on the way is followed. Raises OSError."""
+    folder = os.open(top, _OPEN_FOLDER)
+    for part in parts:
+        try:
+            below = os.open(part, _OPEN_FOLDER, dir_fd=folder)
+        finally:
+            os.close(folder)
+        folder = below
+    return folder
 
 
 def overlap(one: Path, other: Path) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
@@ -29,20 +28,24 @@ from sessions_app.api.shapes import (
     left_out,
     new_path_id,
     page,
-from sessions_app.ids import new_id
 )
+from sessions_app.ids import new_id
 from sessions_app.models import Session
 from sessions_app.overview import in_status, latest_first, summary, with_work
+from sessions_app.removal import remove
 from sessions_app.render import Rendered, render_time
 from sessions_app.snapshots import session_snapshot
 from sessions_app.store import inputs as input_store
+from sessions_app.store import retention
 from sessions_app.store import sessions as store
 from sessions_app.store.executor import read, write
-
 from sessions_app.store.settled import settled
+
 router = Router(tags=["sessions"])
 
 TAIL_DEFAULT, TAIL_MAX = 100, 200
+# A client waits this long for a removal; what is left then is the hosts'.
+REMOVAL_SECONDS = 2.0
 Instructions = Annotated[str, StringConstraints(max_length=20_000)]
 Workspace = Annotated[str, StringConstraints(max_length=workspaces.MAX_PATH_CHARS)]
 
@@ -156,7 +159,10 @@ def _summary(session_id: UUID) -> Rendered:
 
 @router.delete("/sessions/{session_id}", response={204: None})
 async def delete_session(request: HttpRequest, session_id: str, query: Query[DeleteQuery]) -> HttpResponse:
-    """Remove an idle session, its history and its workspace under DIR/workspaces; other folders stay."""
+    """Remove an idle session, its history and its workspace under DIR/workspaces; other folders stay.
+
+    It is gone for everybody before the answer; of a large one some rows may be removed behind it.
+    """
     user = user_of(request)
     session = await access_session(user, session_id)
     if query.force:
@@ -165,8 +171,8 @@ async def delete_session(request: HttpRequest, session_id: str, query: Query[Del
         await read(store.require_idle, session.id)
     # The actor is found by the session's row, so it is stopped first.
     await nudges.stop_deleted(session.id)
-    folder = await write(store.delete_session, session.id, force=query.force)
-    if folder is not None:
-        await asyncio.to_thread(workspaces.remove, folder)
+    removal = retention.new_removal(session.id)
+    await write(retention.mark_deleted, removal, force=query.force)
     await nudges.announce(session, "invalidate")
+    await remove(removal, REMOVAL_SECONDS)
     return nothing()

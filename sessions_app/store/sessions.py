@@ -14,8 +14,8 @@ from django.utils import timezone
 
 from sessions_app import workspaces
 from sessions_app.ids import new_id
-from sessions_app.models import ContentChunk, Input, Run, Session
-from sessions_app.problems import Conflict, InvalidRequest, NotFound
+from sessions_app.models import Input, Run, Session
+from sessions_app.problems import Conflict, InvalidRequest, NotFound, Unavailable
 from sessions_app.store import mcp_servers, profiles
 
 TEXT_FIELDS = ("name", "provider", "model", "instructions")
@@ -34,7 +34,8 @@ class NewSession:
 def create_session(owner: User, asked: NewSession, session_id: UUID | None = None) -> tuple[Session, bool]:
     """The session, and whether it is new. The same id and body again give the session as it is now.
 
-    Raises NotFound where the id is another user's, Conflict for another body, InvalidRequest.
+    Raises NotFound where the id is another user's, Conflict for another body, InvalidRequest, and Unavailable
+    while a session that had this id is removed.
     """
     try:
         with transaction.atomic():
@@ -44,6 +45,8 @@ def create_session(owner: User, asked: NewSession, session_id: UUID | None = Non
         # Another request with this id was faster.
         known = _known(owner, asked, session_id)
         if known is None:
+            if session_id and Session.every.filter(id=session_id, deleted_at__isnull=False).exists():
+                raise Unavailable("The session of this id is being removed.", 2) from None
             raise
         return known, False
 
@@ -132,29 +135,3 @@ def is_busy(session_id: UUID) -> bool:
 def require_idle(session_id: UUID) -> None:
     if is_busy(session_id):
         raise Conflict("session_busy", "The session has work that is not finished.")
-
-
-def delete_session(session_id: UUID, *, force: bool) -> Path | None:
-    """Remove a session and all its rows. Raises NotFound, Conflict (busy, without `force`).
-
-    Answers its workspace where that is to be removed too: it lies under DIR/workspaces and no other
-    session works in it. A folder elsewhere is its user's own and stays.
-    """
-    with transaction.atomic():
-        session = Session.objects.select_for_update().filter(id=session_id).first()
-        if session is None:
-            raise NotFound
-        if not force:
-            require_idle(session_id)
-        folder = Path(session.workspace)
-        # First, by one statement: collecting the pieces one by one would hold them all in memory.
-        ContentChunk.objects.filter(entry__session_id=session_id).delete()
-        session.delete()
-        return folder if _is_free(folder) else None
-
-
-def _is_free(folder: Path) -> bool:
-    if not folder.is_relative_to(workspaces.root()):
-        return False
-    others = Session.objects.values_list("workspace", flat=True)
-    return not any(workspaces.overlap(Path(path), folder) for path in others.iterator())

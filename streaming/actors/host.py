@@ -25,6 +25,7 @@ from sessions_app.store.settled import settled
 from streaming.actors.beat import Beat
 from streaming.actors.lease import LeaseKeeper
 from streaming.actors.presence import Presence
+from streaming.actors.removals import keep_removing
 from streaming.actors.session import Departure, SessionActor
 from streaming.layer import HOSTS_CHANNEL, Message, listen
 from streaming.limits import ActorLimits
@@ -56,14 +57,18 @@ class ActorHost:
         self._tasks: set[asyncio.Task[None]] = set()
         self._loops: list[asyncio.Task[None]] = []
         self._lease = LeaseKeeper(name, limits, self._actors)
+        self._beat = Beat(name, limits, alone=False)
         self.draining = False
 
     def start(self, *, alone: bool = False) -> None:
         """`alone`: no other process has the database."""
         self._lease.alone = alone
+        self._beat = Beat(self.name, self._limits, alone=alone)
         self._loops = [
             asyncio.create_task(listen(self._layer, HOSTS_CHANNEL, self._take), name="host-listen"),
             asyncio.create_task(self._sweep(), name="host-sweep"),
+            asyncio.create_task(self._beat.keep(), name="host-beat"),
+            asyncio.create_task(keep_removing(self._limits.sweep_seconds), name="host-removals"),
             asyncio.create_task(self._lease.keep(), name="host-lease"),
             asyncio.create_task(Presence(self.describe).keep(), name="host-presence"),
         ]
@@ -173,8 +178,11 @@ class ActorHost:
     async def drain(self) -> None:
         """Take nothing new; let every actor end its step, then interrupt it, release its lease."""
         self.draining = True
-        for loop in self._loops[:2]:
+        for loop in self._loops[:4]:
             loop.cancel()
+        self._loops.append(asyncio.create_task(self._beat.end(), name="host-leave"))
+        # It must have begun: from then on its write is made, whoever waits for it or not.
+        await asyncio.sleep(0)
         drained = [asyncio.create_task(actor.drain()) for actor in list(self._actors.values())]
         if drained:
             await asyncio.wait(drained, timeout=2 * self._limits.drain_seconds)

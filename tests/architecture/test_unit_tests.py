@@ -26,6 +26,7 @@ TRIED_BY: dict[str, str] = {
     "streaming/actors/lease.py": "tests/integration/actors/test_lease.py",
     "streaming/actors/mailbox.py": "tests/integration/actors/test_mailbox.py",
     "streaming/actors/recorder.py": "tests/integration/actors/test_recorder.py",
+    "streaming/actors/removals.py": "tests/integration/retention/test_removal.py",
     "streaming/actors/services.py": "tests/acceptance/test_main_job.py",
     "streaming/actors/session.py": "tests/acceptance/test_main_job.py",
     "streaming/actors/step.py": "tests/acceptance/test_main_job.py",
