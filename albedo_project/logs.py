@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import re
 import time
+from collections.abc import Callable
 
 # C0 and C1 controls, and the separators that viewers and splitlines() break at.
 UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
@@ -28,6 +29,23 @@ class ClientFaults(logging.Filter):
         if record.name.startswith("django.security."):
             record.levelno, record.levelname = logging.WARNING, "WARNING"
             record.exc_info = record.exc_text = None
+        return True
+
+
+class Seldom(logging.Filter):
+    """One record in `seconds`, for a logger that repeats itself while something is away."""
+
+    def __init__(self, seconds: float = 60.0, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__()
+        self._seconds = seconds
+        self._clock = clock
+        self._next_at = float("-inf")
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        now = self._clock()
+        if now < self._next_at:
+            return False
+        self._next_at = now + self._seconds
         return True
 
 

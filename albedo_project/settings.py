@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from albedo_project import databases, keys
+from albedo_project import databases, keys, layers
 from albedo_project.env import Env
 from albedo_project.tunables import VARIABLE_NAMES, read_tunables
 from albedo_project.variables import VARIABLES
@@ -101,23 +101,9 @@ else:
 DATABASES = {"default": database}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-# Commands to actors compete for one reader each; batches go to every process that watches. Redis has
-# a layer for either.
-MEMORY_LAYER = "streaming.delivery.memory_layer.MemoryChannelLayer"
-CHANNEL_LAYERS: dict[str, dict[str, Any]]
-if REDIS_URL := env.text("REDIS_URL"):
-    # A wait for messages lasts 5 s, which is also the client's own limit on any answer: a quiet layer
-    # would fail. This is longer, and still ends what waits on a Redis that is gone.
-    hosts = {"hosts": [{"address": REDIS_URL, "socket_timeout": 20, "socket_connect_timeout": 5}]}
-    CHANNEL_LAYERS = {
-        "default": {"BACKEND": "channels_redis.core.RedisChannelLayer", "CONFIG": hosts},
-        "broadcast": {"BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer", "CONFIG": hosts},
-    }
-    # Failed logins and one-time links count in every process alike.
-    CACHES = {"default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": REDIS_URL}}
-else:
-    CHANNEL_LAYERS = {"default": {"BACKEND": MEMORY_LAYER}, "broadcast": {"BACKEND": MEMORY_LAYER}}
-    CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
+REDIS_URL = env.text("REDIS_URL")
+CHANNEL_LAYERS = layers.channel_layers(REDIS_URL)
+CACHES = layers.caches(REDIS_URL)
 
 LANGUAGE_CODE = "en-us"
 USE_I18N = False
@@ -170,7 +156,10 @@ LOGGING = {
             "format": "%(asctime)s %(levelname)s %(name)s %(message)s",
         }
     },
-    "filters": {"client_faults": {"()": "albedo_project.logs.ClientFaults"}},
+    "filters": {
+        "client_faults": {"()": "albedo_project.logs.ClientFaults"},
+        "seldom": {"()": "albedo_project.logs.Seldom"},
+    },
     "handlers": {
         "stderr": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["client_faults"]}
     },
@@ -187,5 +176,7 @@ LOGGING = {
         # What an MCP server says beside its protocol, however much, is not ours to repeat.
         "mcp": {"level": "CRITICAL"},
         "django.db.backends": {"level": "INFO"},
+        # Says once a second that Redis is away, with a traceback.
+        "channels_redis.pubsub": {"filters": ["seldom"]},
     },
 }

@@ -37,6 +37,12 @@ def session_group(session_id: UUID) -> str:
     return f"session.{session_id.hex}"
 
 
+def losses(layer: Any) -> set[Callable[[], None]]:
+    """What a layer calls when it was out of touch for a moment. One within the process never is."""
+    found: set[Callable[[], None]] = getattr(layer, "losses", set())
+    return found
+
+
 async def attempt(call: Awaitable[Any], what: str) -> bool:
     """Whether the layer did `call` in time; a full channel is told to nobody. Never raises."""
     try:

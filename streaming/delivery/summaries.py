@@ -12,7 +12,7 @@ from django.contrib.auth.models import User
 
 from sessions_app.problems import LiveUnavailable
 from streaming.feed.events import encode
-from streaming.layer import PATIENCE_SECONDS, Message, join_patiently, listen, new_channel, part
+from streaming.layer import PATIENCE_SECONDS, Message, join_patiently, listen, losses, new_channel, part
 
 # Changes that wait for one listener; the same change of the same session waits once.
 PENDING_MOST = 256
@@ -77,9 +77,11 @@ async def listening(layer: Any, user: User, seconds: float) -> AsyncIterator[Cha
     except TimeoutError:
         raise LiveUnavailable from None
     receiver = asyncio.create_task(listen(layer, channel, changes.take, changes.overflow))
+    losses(layer).add(changes.overflow)
     try:
         yield changes
     finally:
+        losses(layer).discard(changes.overflow)
         receiver.cancel()
         # A layer that does not answer holds up nobody's end.
         await asyncio.wait([receiver], timeout=PATIENCE_SECONDS)

@@ -39,6 +39,7 @@ TRIED_BY: dict[str, str] = {
     "streaming/delivery/port.py": "tests/integration/delivery/test_websocket.py",
     "streaming/delivery/process.py": "tests/integration/delivery/test_server.py",
     "streaming/delivery/query.py": "tests/integration/delivery/test_websocket.py",
+    "streaming/delivery/redis_layer.py": "tests/integration/delivery/test_redis_layer.py",
     "streaming/delivery/refusals.py": "tests/integration/delivery/test_admission.py",
     "streaming/delivery/rechecks.py": "tests/integration/delivery/test_admission.py",
     "streaming/delivery/sessions_socket.py": "tests/integration/delivery/test_websocket.py",

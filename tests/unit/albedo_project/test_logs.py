@@ -10,7 +10,7 @@ import pytest
 from django.conf import settings
 from django.core.exceptions import DisallowedHost
 
-from albedo_project.logs import ClientFaults, OneLineFormatter
+from albedo_project.logs import ClientFaults, OneLineFormatter, Seldom
 
 
 def line(message: str, *arguments: object, trace: bool = False) -> str:
@@ -59,6 +59,14 @@ def test_a_refused_client_is_a_line_and_a_fault_of_ours_keeps_its_traceback(name
     written = OneLineFormatter("%(levelname)s %(message)s").format(record)
     assert written.startswith(f"{level} refused")
     assert ("Traceback" in written) is (level == "ERROR")
+
+
+def test_a_logger_that_repeats_itself_is_heard_seldom() -> None:
+    times = iter([0.0, 1.0, 59.0, 60.0, 61.0])
+    seldom = Seldom(60, lambda: next(times))
+    record = logging.LogRecord("layer", logging.ERROR, __file__, 1, "away", (), None)
+    passed = [seldom.filter(record) for _ in range(5)]
+    assert passed == [True, False, False, True, False]
 
 
 def test_every_handler_knows_a_clients_fault() -> None:
