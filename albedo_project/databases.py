@@ -11,9 +11,8 @@ from django.core.exceptions import ImproperlyConfigured
 from albedo_project.bounded_postgresql import bounded_connection
 
 # FULL: a 202 means durable, also across a power cut. The size limit keeps one burst from leaving a
-# huge log file behind for good. A file that is new can give space back later, in steps: that comes first.
+# huge log file behind for good. None of these writes: a connection has to open while another program does.
 SQLITE_PRAGMAS = (
-    "PRAGMA auto_vacuum=INCREMENTAL; "
     "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON; "
     "PRAGMA temp_store=MEMORY; PRAGMA journal_size_limit=67108864"
 )

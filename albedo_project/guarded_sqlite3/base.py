@@ -9,6 +9,9 @@ from django.db.backends.sqlite3 import base
 
 from albedo_project.guarded_sqlite3 import watch
 
+# A file that is new can give space back later, in steps. On any other this would wait for the writer's lock.
+OF_A_NEW_FILE = "PRAGMA auto_vacuum = INCREMENTAL"
+
 
 class DatabaseWrapper(base.DatabaseWrapper):
     """Raises OperationalError where the database was deleted, replaced or cut under a running server."""
@@ -16,7 +19,10 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
         # Opening would make an empty database of a name that is gone.
         watch.check()
-        watch.refuse_forgotten(Path(conn_params["database"]))
+        database = Path(conn_params["database"])
+        watch.refuse_forgotten(database)
+        if not database.exists() or not database.stat().st_size:
+            self.init_commands = [OF_A_NEW_FILE, *self.init_commands]
         return super().get_new_connection(conn_params)
 
     def create_cursor(self, name: str | None = None) -> Any:
