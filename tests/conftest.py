@@ -20,12 +20,14 @@ from hypothesis import settings as hypothesis_settings
 from tests.support.distributed import distributed
 from tests.support.environment import clean_environment
 from tests.support.network import refuse_network
+from tests.support.own_postgres import own_postgres
 from tests.support.server import fresh_server, server, start_server
 from tests.support.services import own_redis, postgres_server, postgres_url, redis_url
 
 __all__ = [
     "distributed",
     "fresh_server",
+    "own_postgres",
     "own_redis",
     "postgres_server",
     "postgres_url",

@@ -66,6 +66,13 @@ class CutProxy:
             self._trap = (direction, fact, happened)
         return happened
 
+    def lead_to(self, target: str) -> None:
+        """Lead somewhere else from now on: what is open is cut, what is new goes there."""
+        parts = urlsplit(target)
+        with self._news:
+            self._target = (str(parts.hostname), int(parts.port or 80))
+            _shut(self._open)
+
     def mend(self) -> None:
         with self._news:
             self._whole, self._stalled, self._losing = True, frozenset(), frozenset()
