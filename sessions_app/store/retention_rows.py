@@ -29,14 +29,14 @@ OWNED: tuple[type[models.Model], ...] = (Artifact, ToolCall, ProviderAttempt, In
 
 # A transaction is to take about this long: rows are of all sizes, so time is what tells.
 AIM_SECONDS = 0.05
-ROWS_MOST = 500
+ROWS_FIRST, ROWS_MOST = 16, 500
 
 
 class Pace:
     """How many rows the next transaction takes: twice as many where the last was quick, half where slow."""
 
     def __init__(self) -> None:
-        self.rows = 1
+        self.rows = ROWS_FIRST
         self.took_seconds = 0.0
 
     def took(self, seconds: float) -> None:
@@ -55,7 +55,9 @@ def remove_some(removal: Removal, pace: Pace) -> int:
     began = time.monotonic()
     with transaction.atomic():
         hold(removal)
-        removed = _remove_entries(removal, pace.rows) or _remove_owned(removal, pace.rows)
+        removed = _remove_entries(removal, pace.rows)
+        if removed < pace.rows:
+            removed += _remove_owned(removal, pace.rows - removed)
     pace.took(time.monotonic() - began)
     return removed
 
@@ -75,18 +77,19 @@ def old_attempts(before: datetime) -> models.QuerySet[ProviderAttempt]:
 
 
 def _remove_entries(removal: Removal, most: int) -> int:
-    """Pieces of the entries that come first, then these."""
+    """Pieces of the entries that come first, then these; fewer than `most` when none are left."""
     entries = _pks(Entry.objects.filter(session_id=removal.session_id).order_by("position"), most)
     pieces = _pks(ContentChunk.objects.filter(entry_id__in=entries), most) if entries else []
-    return _delete(ContentChunk, pieces) if pieces else _delete(Entry, entries)
+    return _delete(ContentChunk, pieces) + _delete(Entry, entries[: most - len(pieces)])
 
 
 def _remove_owned(removal: Removal, most: int) -> int:
+    left = most
     for model in OWNED:
-        found = _pks(model._default_manager.filter(session_id=removal.session_id), most)
-        if found:
-            return _delete(model, found)
-    return 0
+        if left:
+            rows = model._default_manager.filter(session_id=removal.session_id)
+            left -= _delete(model, _pks(rows, left))
+    return most - left
 
 
 def _pks(rows: models.QuerySet[Any], most: int) -> list[Any]:
