@@ -62,7 +62,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Starting whole servers takes its time on a busy machine; a hang is still seen."""
     for item in items:
         if "acceptance" in item.path.parts and item.get_closest_marker("timeout") is None:
-            item.add_marker(pytest.mark.timeout(180))
+            item.add_marker(pytest.mark.timeout(300))
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -41,7 +41,6 @@ def seen_from(web: Web, session: SessionClient) -> SessionClient:
     return SessionClient(cast(ServerProcess, web), session.id)
 
 
-@pytest.mark.timeout(300)
 def test_readers_of_two_web_processes_see_one_log(cluster: Cluster) -> None:
     one, two = cluster.web(), cluster.web()
     cluster.host()
@@ -63,7 +62,6 @@ def test_readers_of_two_web_processes_see_one_log(cluster: Cluster) -> None:
             follower.until(lambda: bool(follower.of("turn_completed")), "an end")
 
 
-@pytest.mark.timeout(300)
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSTOP], ids=["killed", "stopped"])
 def test_a_host_that_is_gone_is_followed_by_another_and_its_call_is_lost(
     cluster: Cluster, how: signal.Signals
@@ -101,7 +99,6 @@ def test_a_host_that_is_gone_is_followed_by_another_and_its_call_is_lost(
         assert json.dumps(provider.requests[1].body).count("call_a") == 2
 
 
-@pytest.mark.timeout(300)
 def test_a_host_that_drains_gives_its_sessions_to_the_next_one(cluster: Cluster) -> None:
     web = cluster.web()
     first = cluster.host()

@@ -197,13 +197,17 @@ def test_a_failed_run_says_why_and_a_retry_is_told(model: MakeModel, open_sessio
     async def overloaded(request: ScriptedRequest, out: Out) -> None:
         await out.json(503, {"error": {"message": "busy"}})
 
+    seen = Barrier()
+
     async def refused(request: ScriptedRequest, out: Out) -> None:
+        await out.pause(seen)
         await out.json(401, {"error": {"message": "bad key <b>here</b>", "type": "invalid_request_error"}})
 
     made = model(overloaded, refused)
     page = open_session(made.session)
     say(page, "x")
     expect(page.locator("#notices .retry")).to_contain_text("Trying again")
+    seen.release.set()
     expect(page.locator("#notices .error")).to_contain_text("bad key <b>here</b>")
     expect(page.locator("#notices .retry")).to_have_count(0)
     idle(page)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -12,7 +13,9 @@ from streaming.providers.scripted_http import Out, ScriptedRequest
 from streaming.providers.scripted_parts import Call, Say
 from streaming.providers.scripted_signal import Barrier
 from tests.acceptance.conftest import MakeModel
+from tests.support.leaping_manage import LEAP_SECONDS
 from tests.support.raw_model import RawModel
+from tests.support.server import LeapingServer, ServerProcess
 from tests.support.session import Follower, SessionClient
 
 CELLS = {
@@ -30,6 +33,15 @@ CELLS = {
 
 # A signal that hits the handler itself ends even the loop that swallows all others.
 EXPECTED_KERNEL = {"ignored SIGINT": {"restarted"}, "swallowed interrupt": {"restarted", "idle"}}
+
+
+@pytest.fixture(scope="module")
+def leaping(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LeapingServer]:
+    """With little patience for a cell that is to stop."""
+    data = tmp_path_factory.mktemp("leaping") / "data"
+    with LeapingServer(data, ALBEDO_KERNEL_INTERRUPT_GRACE_SECONDS="0.5") as running:
+        assert isinstance(running, LeapingServer)
+        yield running
 
 
 def running(follower: Follower) -> bool:
@@ -84,9 +96,13 @@ def test_a_stop_while_arguments_are_written_clears_them_and_nothing_runs(
 
 
 @pytest.mark.parametrize("kind", CELLS)
-@pytest.mark.parametrize("protocol", ["responses"])
-def test_a_stop_ends_a_cell_whatever_it_does(model: MakeModel, kind: str) -> None:
-    made = model(
+def test_a_stop_ends_a_cell_whatever_it_does(
+    server: ServerProcess, leaping: LeapingServer, model_on: MakeModel, kind: str
+) -> None:
+    # What must be killed is killed soon there; what need not be has all its time here.
+    made = model_on(
+        leaping if kind in EXPECTED_KERNEL else server,
+        "responses",
         Reply(
             Call("python", {"code": CELLS[kind]}, id="call_a"),
             Call("python", {"code": "open('ran', 'w').close()"}, id="call_b"),
@@ -163,7 +179,7 @@ def test_an_input_may_interrupt_the_run_before_it(model: MakeModel) -> None:
     session = model(slow, Reply(Say("now this"))).session
     with session.follow() as follower:
         session.ask("first")
-        assert held.reached.wait_in_thread(30)
+        assert held.reached.wait_in_thread(60)
         urgent = session.ask("stop that", when_busy="interrupt")
         follower.until_answered(urgent["id"])
     (first, _) = session.get("/attempts")["items"]
@@ -183,7 +199,7 @@ def test_a_steering_input_joins_the_run_before_its_next_step(model: MakeModel) -
     session = made.session
     with session.follow() as follower:
         first = session.ask("first")
-        assert held.reached.wait_in_thread(30)
+        assert held.reached.wait_in_thread(60)
         steer = session.ask("and also", when_busy="steer")
         held.release.set()
         follower.until_answered(first["id"])
@@ -202,7 +218,7 @@ def test_a_busy_session_refuses_where_it_is_asked_to(model: MakeModel) -> None:
     session = model(slow).session
     with session.follow() as follower:
         first = session.ask("first")
-        assert held.reached.wait_in_thread(30)
+        assert held.reached.wait_in_thread(60)
         body = {"text": "no", "when_busy": "reject"}
         refused = session.http.post(f"{session.path}/inputs", json=body)
         assert (refused.status_code, refused.json()["code"]) == (409, "session_busy")
@@ -212,8 +228,9 @@ def test_a_busy_session_refuses_where_it_is_asked_to(model: MakeModel) -> None:
 
 
 @pytest.mark.parametrize("where", ["provider", "tool", "retry wait"])
-@pytest.mark.parametrize("protocol", ["responses"])
-def test_a_run_over_its_deadline_fails_wherever_it_is(model: MakeModel, where: str) -> None:
+def test_a_run_over_its_deadline_fails_wherever_it_is(
+    leaping: LeapingServer, model_on: MakeModel, where: str
+) -> None:
     never = Barrier()
 
     async def provider(request: ScriptedRequest, out: Out) -> None:
@@ -221,12 +238,20 @@ def test_a_run_over_its_deadline_fails_wherever_it_is(model: MakeModel, where: s
         await out.pause(never)
 
     async def refuse(request: ScriptedRequest, out: Out) -> None:
-        await out.json(429, {"error": {"message": "slow down"}}, {"Retry-After": "100"})
+        await out.json(429, {"error": {"message": "slow down"}}, {"Retry-After": "119"})
 
-    tool = Reply(Call("python", {"code": "import time\ntime.sleep(1000)"}))
-    script = {"provider": provider, "tool": tool, "retry wait": refuse}[where]
-    session = model(script, Reply(Say("next")), run_timeout=3).session
-    session.answer("try")
+    script = {"provider": provider, "tool": Reply(Call("python", {"code": CELLS["sleep"]}))}.get(
+        where, refuse
+    )
+    session = model_on(leaping, "responses", script, Reply(Say("next")), run_timeout=LEAP_SECONDS).session
+    with session.follow() as follower:
+        accepted = session.ask("try")
+        if where == "provider":
+            assert never.reached.wait_in_thread(60)
+        follower.until(lambda: where != "tool" or running(follower), "the cell")
+        follower.until(lambda: where != "retry wait" or bool(follower.of("retry")), "the retry")
+        leaping.leap()
+        follower.until_answered(accepted["id"])
     (run,) = session.get("/runs")["items"]
     assert (run["state"], run["error"]["code"]) == ("failed", "run_timeout")
     assert run["interrupt"] is None

@@ -153,7 +153,7 @@ def test_a_call_is_hidden_until_its_name_is_known_and_then_has_its_preview(
     session = model(late, ANSWER).session
     with session.follow() as follower:
         accepted = session.ask("write")
-        assert nameless.reached.wait_in_thread(30)
+        assert nameless.reached.wait_in_thread(60)
         follower.until(lambda: bool(follower.of("text")), "the text before the call")
         assert session.snapshot()["current_progress"] == []
         assert follower.progress() == []

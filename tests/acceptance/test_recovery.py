@@ -85,7 +85,6 @@ def test_a_call_half_written_when_its_actor_is_replaced_never_runs(model: MakeMo
     assert not (Path(session.snapshot()["workspace"]) / "ran").exists()
 
 
-@pytest.mark.timeout(180)
 def test_inputs_accepted_before_a_kill_are_answered_in_order_and_the_running_call_is_lost(
     fresh_server: ServerProcess,
 ) -> None:
@@ -100,7 +99,7 @@ def test_inputs_accepted_before_a_kill_are_answered_in_order_and_the_running_cal
             pid = int(follower.of("tool_output")[0]["text"])
         waiting = [session.ask(f"question {number}") for number in range(3)]
         fresh_server.kill9()
-        wait_for(lambda: not Path(f"/proc/{pid}").exists(), "the end of the kernel", 30)
+        wait_for(lambda: not Path(f"/proc/{pid}").exists(), "the end of the kernel")
         fresh_server.start()
         session = SessionClient(fresh_server, session.id)
         with session.follow() as follower:
@@ -120,7 +119,6 @@ def test_inputs_accepted_before_a_kill_are_answered_in_order_and_the_running_cal
     assert lost["tool"]["status"] == "lost"
 
 
-@pytest.mark.timeout(180)
 def test_sigterm_lets_the_step_end_and_leaves_nothing_open(fresh_server: ServerProcess) -> None:
     held = Barrier()
 
@@ -133,7 +131,7 @@ def test_sigterm_lets_the_step_end_and_leaves_nothing_open(fresh_server: ServerP
         session = SessionClient.create(fresh_server, provider=profile)
         with session.follow() as follower:
             session.ask("write")
-            assert held.reached.wait_in_thread(30)
+            assert held.reached.wait_in_thread(60)
             os.kill(fresh_server.pid, 15)
             held.release.set()
             follower.until(lambda: follower.close_code is not None, "the close")
@@ -167,18 +165,20 @@ def test_the_newest_cursor_of_a_session_at_rest_is_up_to_date_after_a_restart(
 
 
 def test_the_same_input_sent_again_after_a_crash_is_the_same_input(fresh_server: ServerProcess) -> None:
-    session = SessionClient.create(fresh_server)
-    uid = str(uuid7())
-    first = session.http.put(f"{session.path}/inputs/{uid}", json={"text": "once"})
-    assert first.status_code == 202
-    fresh_server.restart(ServerProcess.kill9)
-    session = SessionClient(fresh_server, session.id)
-    again = session.http.put(f"{session.path}/inputs/{uid}", json={"text": "once"})
-    assert (again.status_code, again.json()["order"]) == (202, first.json()["order"])
-    other = session.http.put(f"{session.path}/inputs/{uid}", json={"text": "twice"})
-    assert (other.status_code, other.json()["code"]) == (409, "input_conflict")
-    with session.follow() as follower:
-        follower.until(lambda: follower.idle, "rest")
+    with ScriptedThread(Reply(Say("heard"))) as provider:
+        profile = define_profile(fresh_server, provider.base_url, "responses")
+        session = SessionClient.create(fresh_server, provider=profile)
+        uid = str(uuid7())
+        first = session.http.put(f"{session.path}/inputs/{uid}", json={"text": "once"})
+        assert first.status_code == 202
+        fresh_server.restart(ServerProcess.kill9)
+        session = SessionClient(fresh_server, session.id)
+        again = session.http.put(f"{session.path}/inputs/{uid}", json={"text": "once"})
+        assert (again.status_code, again.json()["order"]) == (202, first.json()["order"])
+        other = session.http.put(f"{session.path}/inputs/{uid}", json={"text": "twice"})
+        assert (other.status_code, other.json()["code"]) == (409, "input_conflict")
+        with session.follow() as follower:
+            follower.until(lambda: follower.idle, "rest")
     assert [entry["kind"] for entry in session.history()].count("user") == 1
 
 
@@ -192,7 +192,7 @@ def test_a_second_server_on_the_same_data_refuses_to_start(fresh_server: ServerP
 
 
 def test_a_database_that_another_program_holds_costs_a_wait_and_no_run(start_server: StartServer) -> None:
-    server = start_server(ALBEDO_ACTOR_SELF_FENCE_SECONDS="1", ALBEDO_ACTOR_RENEW_SECONDS="0.5")
+    server = start_server(ALBEDO_ACTOR_SELF_FENCE_SECONDS="0.4", ALBEDO_ACTOR_RENEW_SECONDS="0.2")
     code = "import os, time\nprint('begun', flush=True)\nwhile not os.path.exists('go'): time.sleep(0.05)"
     with ScriptedThread([Reply(Call("python", {"code": code})), Reply(Say("done"))]) as provider:
         profile = define_profile(server, provider.base_url, "responses")
@@ -231,4 +231,4 @@ def test_a_kernel_that_rests_is_ended_and_the_next_call_gets_a_fresh_one(
         follower.until_answered(second["id"])
         pids = [int(json.loads(data["result"])["output"]) for data in follower.of("tool")]
     assert pids[0] != pids[1]
-    wait_for(lambda: not Path(f"/proc/{pids[0]}").exists(), "the end of the first kernel", 30)
+    wait_for(lambda: not Path(f"/proc/{pids[0]}").exists(), "the end of the first kernel")

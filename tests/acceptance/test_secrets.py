@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 
-import pytest
-
 from streaming.providers.scripted import Reply, ScriptedThread
 from streaming.providers.scripted_parts import Call, Say
 from tests.acceptance.conftest import define_profile
@@ -26,7 +24,6 @@ print("\\n".join(seen))
 """
 
 
-@pytest.mark.timeout(120)
 def test_code_finds_no_key_in_any_environment(start_server: StartServer) -> None:
     server = start_server(OPENAI_API_KEY=CANARY, SECRET_KEY=f"secret-{CANARY}", MY_PRIVATE=CANARY)
     code = PRY.replace("SERVER", str(server.pid))

@@ -171,16 +171,16 @@ def test_subscribers_that_never_read_are_counted_and_cost_nothing_of_the_project
         def inspected() -> dict[str, Any]:
             return dict(session.http.get(f"/api/inspect/sessions/{session.id}").json())
 
-        wait_for(lambda: inspected()["watchers"] == 1, "one watcher", 30)
+        wait_for(lambda: inspected()["watchers"] == 1, "one watcher")
         before = inspected()
         for _ in range(10):
             stack.enter_context(mute_subscriber(session))
-        wait_for(lambda: inspected()["watchers"] == 11, "eleven watchers", 30)
+        wait_for(lambda: inspected()["watchers"] == 11, "eleven watchers")
         crowded = inspected()
         assert crowded["projection_size"] == before["projection_size"] < 64 * 1024
         assert crowded["projection_bytes"] == before["projection_bytes"]
         stack.close()
-        wait_for(lambda: inspected()["watchers"] == 1, "the others gone", 30)
+        wait_for(lambda: inspected()["watchers"] == 1, "the others gone")
         session.interrupt()
 
 

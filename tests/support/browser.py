@@ -20,7 +20,7 @@ from playwright.sync_api import (
 
 from tests.support.server import ServerProcess
 
-PATIENCE_MS = 30_000
+PATIENCE_MS = 60_000
 ARGUMENTS = [
     "--no-sandbox",
     "--disable-gpu",

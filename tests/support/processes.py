@@ -27,7 +27,7 @@ class DeadlinePassed(AssertionError):
     """A fact that a test waited for did not come."""
 
 
-def wait_for(fact: Callable[[], bool], what: str, seconds: float = 30.0) -> None:
+def wait_for(fact: Callable[[], bool], what: str, seconds: float = 60.0) -> None:
     """Return as soon as `fact()` holds; fail with `what` where it never does."""
     end = time.monotonic() + seconds
     while not fact():
@@ -101,7 +101,7 @@ def spawn(
         )
 
 
-def end(process: subprocess.Popen[bytes], how: signal.Signals = signal.SIGTERM, seconds: float = 15.0) -> int:
+def end(process: subprocess.Popen[bytes], how: signal.Signals = signal.SIGTERM, seconds: float = 30.0) -> int:
     """Send `how`, wait, and kill what does not go. The return code, negative for a signal."""
     if process.poll() is None:
         process.send_signal(how)

@@ -19,8 +19,8 @@ from tests.support.environment import clean_environment
 from tests.support.processes import end, spawn, tail, wait_for
 
 PROJECT = Path(__file__).resolve().parents[2]
-START_SECONDS = 60.0
-DRAIN_SECONDS = 30.0
+START_SECONDS = 90.0
+DRAIN_SECONDS = 60.0
 
 
 class ServerProcess:
@@ -127,6 +127,16 @@ class ServerProcess:
         environment = dict(os.environ)
         clean_environment(environment)
         return {**environment, "PYTHONUNBUFFERED": "1", "ALBEDO_INSPECT": "1", **self.environment}
+
+
+class LeapingServer(ServerProcess):
+    """The same with a clock that goes on by `LEAP_SECONDS` at each `leap`."""
+
+    def command(self) -> list[str]:
+        return [sys.executable, "-m", "tests.support.leaping_manage", *super().command()[2:]]
+
+    def leap(self) -> None:
+        os.kill(self.pid, signal.SIGUSR1)
 
 
 StartServer = Callable[..., ServerProcess]

@@ -21,7 +21,7 @@ from websockets.sync.client import connect
 from tests.support.fold import fold
 from tests.support.server import ServerProcess
 
-PATIENCE_SECONDS = 40.0
+PATIENCE_SECONDS = 90.0
 
 Event = dict[str, Any]
 Batch = dict[str, Any]
