@@ -5,8 +5,8 @@ from __future__ import annotations
 import hmac
 
 from django.conf import settings
+from django.db.models.functions import Now
 from django.http import HttpRequest, HttpResponse
-from django.utils import timezone
 from prometheus_client import (
     CONTENT_TYPE_LATEST,
     CollectorRegistry,
@@ -48,7 +48,7 @@ def counts() -> dict[str, int]:
     return {
         "albedo_inputs_pending": Input.objects.filter(state=Input.State.PENDING).count(),
         "albedo_runs_unfinished": Run.objects.filter(state=Run.State.RUNNING).count(),
-        "albedo_leases_live": Session.objects.filter(lease_until__gt=timezone.now()).count(),
+        "albedo_leases_live": Session.objects.filter(lease_until__gt=Now()).count(),
     }
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Literal
 from uuid import UUID
 
 from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery
 
-from sessions_app.models import Input, Run, Session
+from sessions_app.models import Input, Run, Session, ToolCall
 from sessions_app.render import Rendered, render_id, render_time, render_usage
+from sessions_app.store.claims import actor_address
 from sessions_app.store.mcp_servers import shown
 
 STATUS_FILTERS = ("idle", "busy", "running", "interrupting")
@@ -53,15 +55,27 @@ def session_fields(session: Session) -> Rendered:
     }
 
 
-def stored_status(run_id: UUID | None, stopping: bool, waiting: bool) -> Rendered:
-    """The status without an actor: `idle` only where no run is unfinished and no input waits."""
-    phase = "interrupting" if stopping else "preparing" if run_id or waiting else "idle"
+def stored_status(run_id: UUID | None, stopping: bool, waiting: bool, working: str = "preparing") -> Rendered:
+    """The status without an actor: `idle` only where no run is unfinished and no input waits.
+
+    `working` is the phase of what is neither at rest nor being stopped.
+    """
+    phase = "interrupting" if stopping else working if run_id or waiting else "idle"
     return {
         "phase": phase,
         "run_id": render_id(run_id),
         "interrupt_requested": stopping,
         "blocking_reason": None,
     }
+
+
+def last_phase(run: Run) -> Literal["generating", "running", "preparing"]:
+    """Where the run's actor was when it last wrote: for one that lives and cannot be asked."""
+    if actor_address(run.session_id) is None:
+        return "preparing"
+    if run.tool_calls.filter(state=ToolCall.State.RUNNING).exists():
+        return "running"
+    return "generating" if run.attempts.filter(ended_at=None).exists() else "preparing"
 
 
 def summary(session: Session) -> Rendered:

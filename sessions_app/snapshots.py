@@ -14,7 +14,7 @@ from django.db.models.functions import Now
 from sessions_app.history import NEWEST, history_page
 from sessions_app.live import Cursor, LiveReply, live
 from sessions_app.models import Run, Session
-from sessions_app.overview import session_fields, stored_status
+from sessions_app.overview import last_phase, session_fields, stored_status
 from sessions_app.problems import LiveUnavailable, NotFound
 from sessions_app.render import PREVIEW_SCALARS, Rendered, render_input, render_usage
 from sessions_app.store.executor import read
@@ -95,9 +95,10 @@ def _stored_snapshot(session_id: UUID, tail: int) -> Rendered:
     run = Run.objects.filter(session=session, state=Run.State.RUNNING).first()
     waiting = [item for item in pending_inputs(session.id) if item.order <= session.input_order]
     stopping = run is not None and run.interrupt_requested_at is not None
+    working = last_phase(run) if run is not None else "preparing"
     return {
         **session_fields(session),
-        "status": stored_status(run.id if run else None, stopping, bool(waiting)),
+        "status": stored_status(run.id if run else None, stopping, bool(waiting), working),
         "input_order": session.input_order,
         "pending_inputs": [render_input(item, PREVIEW_SCALARS) for item in waiting],
         "pending_approvals": [],
