@@ -20,7 +20,7 @@ from channels.layers import get_channel_layer
 from django.db import DatabaseError
 
 from sessions_app.store import claims, executor
-from sessions_app.store.fence import LeaseLost
+from sessions_app.store.fence import Fence, LeaseLost
 from sessions_app.store.settled import settled
 from streaming.actors.beat import Beat
 from streaming.actors.lease import LeaseKeeper
@@ -58,6 +58,8 @@ class ActorHost:
         self._loops: list[asyncio.Task[None]] = []
         self._lease = LeaseKeeper(name, limits, self._actors)
         self._beat = Beat(name, limits, alone=False)
+        # Leases of ours that no actor holds: they could not be given back when it went.
+        self._owed: list[Fence] = []
         self.draining = False
 
     def start(self, *, alone: bool = False) -> None:
@@ -107,7 +109,7 @@ class ActorHost:
             session_id,
             host=self.name,
             channel=channel,
-            lease_seconds=self._limits.lease_seconds,
+            lease_seconds=self._lease.lease_seconds,
         )
         if claim is None:
             return
@@ -115,7 +117,11 @@ class ActorHost:
             # The drain has counted its actors: one that came now would start a run that nobody ends.
             await executor.write(claims.abandon, claim.fence)
             return
-        actor = self._make_actor(claim, channel)
+        try:
+            actor = self._make_actor(claim, channel)
+        except Exception:
+            self._owed.append(claim.fence)
+            raise
         self._actors[session_id] = actor
         # A context of its own: an actor must not live in the request that happened to wake it.
         task = asyncio.create_task(
@@ -149,7 +155,20 @@ class ActorHost:
         except LeaseLost:
             pass
         except Exception as error:
+            self._owed.append(actor.fence)
             _outlive(f"session {actor.session_id} is left to the sweep", error)
+
+    async def _give_back(self) -> None:
+        """What is owed, as far as the database takes it."""
+        while self._owed:
+            try:
+                await executor.write(claims.abandon, self._owed[0])
+            except LeaseLost:
+                pass
+            except Exception as error:
+                _outlive("leases could not be given back", error)
+                return
+            self._owed.pop(0)
 
     async def _take(self, message: Message) -> None:
         if message.get("type") == "host.claim":
@@ -158,6 +177,7 @@ class ActorHost:
     async def _sweep(self) -> None:
         while True:
             await asyncio.sleep(self._limits.sweep_seconds)
+            await self._give_back()
             for session_id in await self._waiting():
                 await self._ensure_quietly(str(session_id))
 

@@ -23,6 +23,9 @@ log = logging.getLogger("albedo.lease")
 
 # After a round that failed the next one must not come as late as usual: half the time is gone.
 RETRY_SECONDS = 1.0
+# Where nobody else can take a lease it is to outlast a database that cannot be written for a while: readers
+# find the actor by it.
+ALONE_SECONDS = 120.0
 # Between two looks at the ages of leases, at most; at least, so that a late one is no busy loop.
 LONGEST_LOOK_SECONDS, SHORTEST_LOOK_SECONDS = 1.0, 0.02
 
@@ -50,6 +53,12 @@ class LeaseKeeper:
         self._renewed_at: dict[UUID, float] = {}
         self.alone = False
 
+    @property
+    def lease_seconds(self) -> float:
+        """How long a lease lasts from its claim or renewal on."""
+        usual = self._limits.lease_seconds
+        return max(usual, ALONE_SECONDS) if self.alone else usual
+
     async def keep(self) -> None:
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._renew_for_ever())
@@ -71,9 +80,7 @@ class LeaseKeeper:
         try:
             # Bounded: a database that never answers must not keep an actor going past its lease.
             async with asyncio.timeout(self._limits.renew_seconds):
-                renewal = await executor.keep(
-                    claims.renew, self._host, list(held), self._limits.lease_seconds
-                )
+                renewal = await executor.keep(claims.renew, self._host, list(held), self.lease_seconds)
         except Exception as error:
             expected = isinstance(error, (Error, TimeoutError))
             log.warning("leases were not renewed: %s", type(error).__name__, exc_info=not expected)

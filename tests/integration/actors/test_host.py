@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import threading
 import time
 from collections.abc import AsyncIterator
@@ -16,6 +17,7 @@ from django.db import InterfaceError
 
 from sessions_app.models import Session
 from sessions_app.store import claims, executor
+from sessions_app.store.fence import Fence
 from streaming.actors.host import ActorHost
 from streaming.actors.session import Departure, SessionActor
 from streaming.layer import HOSTS_CHANNEL
@@ -33,10 +35,11 @@ class Idler:
         self.fence = claim.fence
         self.session_id = claim.session.id
         self.claimed_at = time.monotonic()
+        self.crash = asyncio.Event()
 
     async def live(self) -> Departure:
-        await asyncio.Event().wait()
-        return Departure.LEFT
+        await self.crash.wait()
+        return Departure.CRASHED
 
     async def nudge(self) -> None:
         """Nothing to look at."""
@@ -50,16 +53,16 @@ class Stage:
 
     def __init__(self, faults: int = 0) -> None:
         self.faults = faults
-        self.failed: asyncio.Queue[claims.Claim] = asyncio.Queue()
+        self.actors: list[Idler] = []
         self.made = asyncio.Event()
 
     def __call__(self, claim: claims.Claim, channel: str) -> SessionActor:
         if self.faults:
             self.faults -= 1
-            self.failed.put_nowait(claim)
             raise RuntimeError("no actor today")
+        self.actors.append(Idler(claim))
         self.made.set()
-        return cast(SessionActor, Idler(claim))
+        return cast(SessionActor, self.actors[-1])
 
 
 @asynccontextmanager
@@ -108,10 +111,28 @@ async def test_an_actor_that_cannot_be_made_does_not_end_the_sweep(session: Sess
     await executor.write(accepted, session, alice)
     stage = Stage(faults=1)
     async with running(stage):
-        async with asyncio.timeout(PATIENCE_SECONDS):
-            failed = await stage.failed.get()
-        await executor.write(claims.abandon, failed.fence)
         await made(stage)
+
+
+async def test_a_lease_that_could_not_be_given_back_is_given_back_later(
+    session: Session, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    abandon, failures = claims.abandon, [InterfaceError("connection already closed"), RuntimeError("odd")]
+
+    def failing(fence: Fence) -> None:
+        if failures:
+            raise failures.pop()
+        abandon(fence)
+
+    monkeypatch.setattr(claims, "abandon", failing)
+    await executor.write(accepted, session, alice)
+    stage = Stage()
+    async with running(stage, dataclasses.replace(LIMITS, lease_seconds=3_600)):
+        await made(stage)
+        stage.made.clear()
+        stage.actors[0].crash.set()
+        await made(stage)
+    assert not failures
 
 
 async def test_a_session_claimed_while_the_host_drains_is_left_to_the_next_one(

@@ -49,6 +49,18 @@ async def test_a_round_extends_what_is_held(session: Session) -> None:
     assert not held.fenced
 
 
+async def test_who_is_alone_is_found_by_its_lease_while_the_database_cannot_be_written(
+    session: Session,
+) -> None:
+    claim = await executor.write(claimed, session)
+    keeper = LeaseKeeper("one", ActorLimits(lease_seconds=15), {session.id: Held(claim.fence)})
+    keeper.alone = True
+    await keeper.renew()
+    fresh = await executor.read(Session.objects.get, id=session.id)
+    assert fresh.lease_until is not None
+    assert fresh.lease_until > timezone.now() + timedelta(seconds=60)
+
+
 async def test_an_actor_whose_session_another_host_has_is_fenced_off(session: Session) -> None:
     claim = await executor.write(claimed, session)
     await executor.write(claims.abandon, claim.fence)
