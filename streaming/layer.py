@@ -15,6 +15,8 @@ from uuid import UUID
 
 from channels.exceptions import ChannelFull
 
+from streaming.endings import heed
+
 log = logging.getLogger("albedo.layer")
 
 Message = dict[str, Any]
@@ -74,6 +76,7 @@ async def new_channel(layer: Any, prefix: str) -> str:
                 return str(await layer.new_channel(prefix))
         except Exception as error:
             complain("no channel is to be had", error)
+        heed()
         await asyncio.sleep(RETRY_SECONDS)
 
 
@@ -87,6 +90,7 @@ async def join_patiently(layer: Any, group: str, channel: str) -> None:
     while True:
         if await join(layer, group, channel):
             return
+        heed()
         await asyncio.sleep(RETRY_SECONDS)
 
 
@@ -113,12 +117,14 @@ async def listen(
         except Exception as error:
             complain("nothing can be received", error)
             lost()
+            heed()
             await asyncio.sleep(RETRY_SECONDS)
             continue
         try:
             await take(message)
         except Exception:
             log.exception("a message of the kind %s was not handled", message.get("type"))
+        heed()
 
 
 _told: dict[str, tuple[float, int]] = {}

@@ -27,6 +27,7 @@ from streaming.actors.lease import LeaseKeeper
 from streaming.actors.presence import Presence
 from streaming.actors.removals import keep_removing
 from streaming.actors.session import Departure, SessionActor
+from streaming.endings import ended
 from streaming.layer import HOSTS_CHANNEL, Message, listen
 from streaming.limits import ActorLimits
 
@@ -206,7 +207,7 @@ class ActorHost:
         drained = [asyncio.create_task(actor.drain()) for actor in list(self._actors.values())]
         if drained:
             await asyncio.wait(drained, timeout=2 * self._limits.drain_seconds)
-            await _cancelled(drained)
+            await ended(drained)
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=self._limits.drain_seconds)
         await self.close()
@@ -214,13 +215,7 @@ class ActorHost:
     async def close(self) -> None:
         """End at once: what is left is closed by the next claim."""
         self.draining = True
-        await _cancelled([*self._loops, *self._tasks])
-
-
-async def _cancelled(doomed: list[asyncio.Task[None]]) -> None:
-    for task in doomed:
-        task.cancel()
-    await asyncio.gather(*doomed, return_exceptions=True)
+        await ended([*self._loops, *self._tasks])
 
 
 def _outlive(what: str, error: Exception) -> None:

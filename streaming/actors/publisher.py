@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 from uuid import UUID
 
+from streaming.endings import heed
 from streaming.feed.batch import Batch, envelope, hello, message
 from streaming.feed.capture import capture
 from streaming.feed.events import Event
@@ -105,6 +106,7 @@ class Publisher:
             await self._send(message(self._session_id, batch))
         except Exception as error:
             log.warning("session %s: a batch was not sent: %s", self._session_id, type(error).__name__)
+        heed()
 
     def _publish(self, updates: Iterable[Update]) -> None:
         for update in updates:

@@ -30,6 +30,7 @@ from streaming.actors.rest import Rest
 from streaming.actors.services import Services
 from streaming.actors.watchers import Watchers
 from streaming.actors.work import Work
+from streaming.endings import ended
 from streaming.feed.live_state import initial
 from streaming.layer import Message, group_send, listen, send, session_group
 from streaming.providers.record import CancelReason
@@ -95,10 +96,8 @@ class SessionActor(AsyncConsumer):  # type: ignore[misc]
         finally:
             self.fence.closing_at = time.monotonic() + LAST_SECONDS
             self.publisher.mute()
-            for task in tasks:
-                task.cancel()
             # A write that has to be finished may hold a task for seconds: no kernel is to run on meanwhile.
-            await asyncio.gather(self._close_work(), *tasks, return_exceptions=True)
+            await asyncio.gather(self._close_work(), ended(tasks), return_exceptions=True)
             await self._close_work()
 
     async def _close_work(self) -> None:

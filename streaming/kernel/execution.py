@@ -123,7 +123,8 @@ class Execution:
     async def _wait(self, seconds: float) -> bool:
         self._changed.clear()
         try:
-            await asyncio.wait_for(self._changed.wait(), seconds)
+            async with asyncio.timeout(seconds):
+                await self._changed.wait()
         except TimeoutError:
             return False
         return True

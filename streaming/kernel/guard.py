@@ -71,7 +71,8 @@ class Guard:
             return
         self._pipe().close()
         try:
-            await asyncio.wait_for(self._gone.wait(), CLOSE_SECONDS)
+            async with asyncio.timeout(CLOSE_SECONDS):
+                await self._gone.wait()
         except TimeoutError:
             self._process.kill()
             await self._gone.wait()

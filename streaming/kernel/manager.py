@@ -90,7 +90,8 @@ async def start_kernel(host: Host) -> Kernel:
     host.guard.add(token, process.pid, folder)
     kernel = Kernel(host, token, folder, process, key)
     try:
-        await asyncio.wait_for(_ready(kernel), host.limits.start_seconds)
+        async with asyncio.timeout(host.limits.start_seconds):
+            await _ready(kernel)
     except TimeoutError:
         await kernel.close()
         raise KernelStartFailed(f"the kernel did not answer within {host.limits.start_seconds:g} s") from None
@@ -125,7 +126,8 @@ async def _ready(kernel: Kernel) -> None:
 
 async def _either(event: asyncio.Event, seconds: float) -> None:
     try:
-        await asyncio.wait_for(event.wait(), seconds)
+        async with asyncio.timeout(seconds):
+            await event.wait()
     except TimeoutError:
         return
 

@@ -32,10 +32,16 @@ class Layer:
         self.open = asyncio.Event()
         self.open.set()
         self.failures = 0
+        self.deaf = self.waiting = False
         self._came = asyncio.Condition()
 
     async def send(self, message: dict[str, Any]) -> None:
-        await self.open.wait()
+        self.waiting = not self.open.is_set()
+        try:
+            await self.open.wait()
+        except asyncio.CancelledError:
+            if not self.deaf:
+                raise
         if self.failures:
             self.failures -= 1
             raise ConnectionError("away")
@@ -166,3 +172,20 @@ async def test_a_layer_that_refuses_a_batch_stops_nothing() -> None:
         publisher.emit("note", {"code": "n", "text": "kept"})
         await layer.until_sequence(2)
     assert layer.events()[-1]["data"]["text"] == "kept"
+
+
+async def test_it_ends_also_where_the_layer_swallows_that_it_is_to_end() -> None:
+    layer = Layer()
+    publisher = Publisher(uuid4(), "1-a", live_part(), SLOW, layer.send)
+    task = asyncio.create_task(publisher.send_forever())
+    publisher.emit("status", status("preparing"))
+    await layer.until_sequence(1)
+    layer.deaf = True
+    layer.open.clear()
+    publisher.emit("status", status("idle"))
+    while not layer.waiting:
+        await asyncio.sleep(0)
+    task.cancel()
+    async with asyncio.timeout(40):
+        await asyncio.gather(task, return_exceptions=True)
+    assert task.cancelled()
