@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from uuid import UUID
@@ -23,7 +24,8 @@ class Fence:
 
     `given_up`: the actor was told to go, and writes nothing more even where nobody else has the session yet.
     `closing_at`, a reading of `time.monotonic`: it goes by itself, and tries no write for longer than that.
-    `head_position` is the last entry that is known to be stored.
+    `head_position` is the last entry that is known to be stored. `blocked` is told what its writes wait for,
+    and None when they go on.
     """
 
     session_id: UUID
@@ -31,6 +33,7 @@ class Fence:
     head_position: int = 0
     given_up: bool = False
     closing_at: float | None = None
+    blocked: Callable[[str | None], None] = lambda reason: None
 
 
 def mine(fence: Fence) -> QuerySet[Session]:

@@ -14,7 +14,7 @@ from django.conf import settings
 
 from sessions_app.store import attempts, executor
 from sessions_app.store.fence import Fence, lost
-from sessions_app.store.trouble import Busy, trouble_of
+from sessions_app.store.trouble import Busy, Kind, trouble_of
 from streaming.providers.record import AttemptRecord
 
 log = logging.getLogger("albedo.recorder")
@@ -71,29 +71,27 @@ async def save(fence: Fence, record: AttemptRecord) -> None:
 async def _tried(attempt: Callable[[], Awaitable[T]], fence: Fence, patience_seconds: float | None) -> T:
     began = time.monotonic()
     pause, told = FIRST_PAUSE_SECONDS, False
-    while True:
-        if fence.given_up:
-            raise lost(fence)
-        try:
-            found = await _within(attempt, fence)
-        except Exception as error:
-            trouble = trouble_of(error)
-            if trouble is None:
-                raise
+    try:
+        while True:
             if fence.given_up:
-                raise lost(fence) from None
-            if _is_over(began, patience_seconds, fence):
-                raise
-            if not told:
+                raise lost(fence)
+            try:
+                return await _within(attempt, fence)
+            except Exception as error:
+                trouble = trouble_of(error)
+                if trouble is None or _is_over(began, patience_seconds, fence):
+                    raise
+            # A connection that broke is replaced by the next try: only then there is something to tell of.
+            if not told and (trouble.kind is not Kind.AWAY or pause > FIRST_PAUSE_SECONDS):
+                told = True
                 log.warning("session %s waits for the storage: %s", fence.session_id, trouble.kind.value)
-            told = True
-        else:
-            if told:
-                waited = time.monotonic() - began
-                log.warning("session %s goes on after %.1f s without storage", fence.session_id, waited)
-            return found
-        await asyncio.sleep(pause)
-        pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
+                fence.blocked(trouble.run_code)
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
+    finally:
+        if told:
+            log.warning("session %s waited %.1f s", fence.session_id, time.monotonic() - began)
+            fence.blocked(None)
 
 
 async def _within(attempt: Callable[[], Awaitable[T]], fence: Fence) -> T:

@@ -63,6 +63,8 @@ class Work:
         self._woken = asyncio.Event()
         self._resting = asyncio.Event()
         self._draining = False
+        self._blocking_reason: str | None = None
+        fence.blocked = self._tell_blocked
         self.wake()
 
     @property
@@ -201,12 +203,16 @@ class Work:
         if (self._phase, str(self._run_id) if self._run_id else None) != before:
             self._tell_status()
 
+    def _tell_blocked(self, reason: str | None) -> None:
+        self._blocking_reason = reason
+        self._tell_status()
+
     def _tell_status(self) -> None:
         status: dict[str, Any] = {
             "phase": self._phase,
             "run_id": str(self._run_id) if self._run_id else None,
             "interrupt_requested": self._phase == "interrupting",
-            "blocking_reason": None,
+            "blocking_reason": self._blocking_reason,
         }
         self._publisher.emit("status", status)
         self._announce()
