@@ -126,6 +126,8 @@ LOGOUT_REDIRECT_URL = "/login/"
 
 # Django answers a larger body itself; the API's own bounds are below this one.
 DATA_UPLOAD_MAX_MEMORY_SIZE = int(ALBEDO["input_bytes"]) + int(ALBEDO["body_bytes"])
+# What is taken whole anyway need not go through a disk, which may be full.
+FILE_UPLOAD_MAX_MEMORY_SIZE = DATA_UPLOAD_MAX_MEMORY_SIZE
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 1_000
 
 # The console reads the CSRF token from its page, so no script needs either cookie.

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from http import HTTPStatus
+from io import BytesIO
 from typing import Any
 
 from daphne.http_protocol import HTTPFactory, WebRequest
@@ -15,6 +19,7 @@ from albedo_project.serving.limits import ServerLimits
 
 reactor: Any = _reactor
 # Twisted says no types for it.
+logger = logging.getLogger(__name__)
 HTTPChannel: Any = http.HTTPChannel
 
 # A client may still be sending when it is refused. Closing at once could take the answer from it, reading on
@@ -37,7 +42,32 @@ class LimitedRequest(WebRequest):  # type: ignore[misc]
     def handleContentChunk(self, data: bytes) -> None:
         self.body_received += len(data)
         if self.channel is not None and self.channel.body_grew(self.body_received):
-            super().handleContentChunk(data)
+    def gotLength(self, length: int | None) -> None:
+        self.content = BytesIO()
+        with self._room_for_body():
+            super().gotLength(length)
+
+            with self._room_for_body():
+                super().handleContentChunk(data)
+
+    def requestReceived(self, command: bytes, path: bytes, version: bytes) -> None:
+        kept = False
+        with self._room_for_body():
+            # What is buffered of a large body is written only now.
+            self.content.flush()
+            kept = True
+        if kept:
+            super().requestReceived(command, path, version)
+
+    @contextmanager
+    def _room_for_body(self) -> Iterator[None]:
+        """Large bodies go to a temporary file, whose disk may be full."""
+        try:
+            yield
+        except OSError as error:
+            logger.warning("a request's body cannot be kept: %s", error.strerror)
+            if self.channel is not None:
+                self.channel.refuse(HTTPStatus.SERVICE_UNAVAILABLE, "storage_full")
 
     def process(self) -> Any:
         # A front server sets this header; from a client it would move the whole site.
