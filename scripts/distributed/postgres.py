@@ -48,11 +48,11 @@ def unprivileged_user() -> pwd.struct_passwd | None:
 
 
 class Postgres:
-    """The cluster in `data_dir`/postgresql, on `port`; `url` is the database's, without privileges."""
+    """The cluster in `data_dir`/postgresql. `prepare`, set `port`, run `program`, `ensure_database`."""
 
-    def __init__(self, data_dir: Path, port: int, connections: int) -> None:
+    def __init__(self, data_dir: Path, connections: int) -> None:
+        self.port = 0
         self._folder = data_dir / "postgresql"
-        self._port = port
         self._connections = connections + CONNECTIONS_BESIDE
         self._opened = -1
         self._programs = programs()
@@ -62,13 +62,17 @@ class Postgres:
             name: stored_key(secrets_dir / f"postgresql_{name}", _new_password)
             for name in (ADMINISTRATOR, NAME)
         }
-        self.url = f"postgresql://{NAME}:{quote(self._passwords[NAME])}@{HOST}:{port}/{NAME}"
+
+    @property
+    def url(self) -> str:
+        """The database's, for a user that owns it and nothing else."""
+        return f"postgresql://{NAME}:{quote(self._passwords[NAME])}@{HOST}:{self.port}/{NAME}"
 
     @property
     def program(self) -> Program:
         settings = {
             "listen_addresses": HOST,
-            "port": str(self._port),
+            "port": str(self.port),
             "unix_socket_directories": "",
             "max_connections": str(self._connections),
         }
@@ -139,7 +143,7 @@ class Postgres:
     async def _connect(self) -> psycopg.AsyncConnection[tuple[object, ...]]:
         facts = conninfo.make_conninfo(
             host=HOST,
-            port=self._port,
+            port=self.port,
             user=ADMINISTRATOR,
             password=self._passwords[ADMINISTRATOR],
             dbname="postgres",

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
 
 from scripts.distributed.keeper import Keeper
+from scripts.distributed.process import StartFailed
 
 # Of these there are several.
 LISTS = ("web", "actors")
@@ -21,8 +23,15 @@ class Roster:
         self._file = data_dir / "processes.json"
         self._keepers: dict[str, list[Keeper]] = {kind: [] for kind in (*LISTS, *SINGLE)}
 
-    def add(self, kind: str, keeper: Keeper) -> None:
+    @contextlib.contextmanager
+    def added(self, kind: str, keeper: Keeper) -> Iterator[None]:
+        """While it starts, and from then on; not where that fails."""
         self._keepers[kind].append(keeper)
+        try:
+            yield
+        except StartFailed:
+            self._keepers[kind].remove(keeper)
+            raise
 
     def of(self, *kinds: str) -> list[Keeper]:
         return [keeper for kind in kinds for keeper in self._keepers[kind]]

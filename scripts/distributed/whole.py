@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import httpx
@@ -20,6 +20,7 @@ from scripts.distributed.process import Program, StartFailed
 from scripts.distributed.redis import Redis, redis_answers
 from scripts.distributed.roster import Roster
 
+PORT_TRIES = 3
 # What is left behind the drain's own time for kernels, connections and files.
 HOST_SECONDS, WEB_SECONDS, NGINX_SECONDS, REDIS_SECONDS, POSTGRES_SECONDS = 9.0, 4.0, 1.0, 1.0, 4.0
 
@@ -49,13 +50,12 @@ class Whole:
         await once.run(
             self._ours("migrate", "migrate", "--no-input", "--verbosity", "0"), self._log("manage")
         )
-        webs = free_ports(self._plan.webs)
-        link, *_ = await _together(
-            once.ask(self._ours("operator", "operator", "--url", url)),
-            *(self._start_web(number, web) for number, web in enumerate(webs, 1)),
-            *(self._start_host(number) for number in range(1, self._plan.hosts + 1)),
+        webs = [self._start_web(number) for number in range(1, self._plan.webs + 1)]
+        hosts = [self._start_host(number) for number in range(1, self._plan.hosts + 1)]
+        link, *started = await _together(
+            once.ask(self._ours("operator", "operator", "--url", url)), *webs, *hosts
         )
-        nginx = Nginx(self._plan.data_dir, port, webs)
+        nginx = Nginx(self._plan.data_dir, port, started[: self._plan.webs])
         await self._keep("nginx", nginx.program, nginx.answers)
         await _healthy(url)
         return url, str(link)
@@ -86,9 +86,13 @@ class Whole:
             if not await redis_answers(url):
                 raise StartFailed("The Redis of REDIS_URL does not answer.")
             return
-        redis = Redis(self._plan.data_dir, free_ports(1)[0])
-        await self._keep("redis", redis.program, redis.answers)
-        self._environment["REDIS_URL"] = redis.url
+
+        async def start(port: int) -> None:
+            redis = Redis(self._plan.data_dir, port)
+            await self._keep("redis", redis.program, redis.answers)
+            self._environment["REDIS_URL"] = redis.url
+
+        await _on_free_port(start)
 
     async def _start_postgres(self) -> None:
         url = self._plan.database_url
@@ -96,22 +100,30 @@ class Whole:
             if not await database_answers(url):
                 raise StartFailed("The database of DATABASE_URL does not answer.")
             return
-        postgres = Postgres(self._plan.data_dir, free_ports(1)[0], self._plan.connections)
+        postgres = Postgres(self._plan.data_dir, self._plan.connections)
         await postgres.prepare(self._log("postgres"))
-        await self._keep("postgres", postgres.program, postgres.answers)
+
+        async def start(port: int) -> None:
+            postgres.port = port
+            await self._keep("postgres", postgres.program, postgres.answers)
+
+        await _on_free_port(start)
         await postgres.ensure_database()
         self._environment["DATABASE_URL"] = postgres.url
 
-    async def _start_web(self, number: int, port: int) -> None:
-        await self._keep("web", self._ours(f"web-{number}", "run_web", "--port", str(port)))
+    async def _start_web(self, number: int) -> int:
+        async def start(port: int) -> None:
+            await self._keep("web", self._ours(f"web-{number}", "run_web", "--port", str(port)))
+
+        return await _on_free_port(start)
 
     async def _start_host(self, number: int) -> None:
         await self._keep("actors", self._ours(f"actors-{number}", "run_actors"))
 
     async def _keep(self, kind: str, program: Program, probe: Probe | None = None) -> None:
         keeper = Keeper(program, self._log(program.name), probe=probe, changed=self._roster.write)
-        self._roster.add(kind, keeper)
-        await keeper.start()
+        with self._roster.added(kind, keeper):
+            await keeper.start()
 
     def _ours(self, name: str, *arguments: str) -> Program:
         return Program(name, command(*arguments), PROJECT, dict(self._environment))
@@ -129,6 +141,20 @@ async def _together(*parts: Awaitable[Any]) -> list[Any]:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _on_free_port(start: Callable[[int], Awaitable[None]]) -> int:
+    """Its port. Where somebody else was faster it is tried on another one."""
+    for left in reversed(range(PORT_TRIES)):
+        port = free_ports(1)[0]
+        try:
+            await start(port)
+        except StartFailed:
+            if is_free(port) or not left:
+                raise
+        else:
+            return port
+    raise AssertionError("the last try returns or raises")
 
 
 async def _healthy(url: str) -> None:

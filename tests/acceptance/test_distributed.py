@@ -11,6 +11,7 @@ import stat
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -19,9 +20,9 @@ from streaming.providers.scripted_parts import Call, Say
 from tests.acceptance.conftest import MakeModel, define_profile
 from tests.support.distributed import DistributedProcess, descendants, needs_nginx, wait_gone
 from tests.support.fold import comparable
-from tests.support.processes import wait_for
+from tests.support.processes import accepts, wait_for
 from tests.support.server import PROJECT
-from tests.support.services import PostgresServer, postgres_programs
+from tests.support.services import postgres_programs
 from tests.support.session import SessionClient, sse_batches
 
 pytestmark = pytest.mark.timeout(300)
@@ -35,10 +36,11 @@ def whole(distributed: DistributedProcess) -> DistributedProcess:
 
 @pytest.fixture(scope="module")
 def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DistributedProcess]:
-    """One with a PostgreSQL of its own, as somebody without configuration has it. It may be ended."""
+    """One on a PostgreSQL of its own, as somebody without configuration has it. It may be ended."""
     needs_nginx()
     postgres_programs()
-    made = DistributedProcess(tmp_path_factory.mktemp("own") / "data")
+    data_dir = tmp_path_factory.mktemp("own") / "data"
+    made = DistributedProcess(data_dir, WEBS="1", HOSTS="1", ALBEDO_ACTOR_DRAIN_SECONDS="2")
     yield made
     made.close()
 
@@ -141,47 +143,70 @@ def test_a_killed_process_comes_back_and_the_work_goes_on(whole: DistributedProc
 def test_data_and_token_outlive_a_drain_and_a_crash_and_nothing_runs_on(own: DistributedProcess) -> None:
     own.start()
     token = own.token
-    with ScriptedThread([Reply(Say("one")), Reply(Say("two")), Reply(Say("three"))]) as provider:
+    with ScriptedThread(lambda request, out: Reply(Say("said"))(request, out)) as provider:
         profile = define_profile(own, provider.base_url, "responses")
         session = SessionClient.create(own, provider=profile)
         session.answer("first")
+        database = own.processes["postgres"][0]
+        os.kill(database, signal.SIGKILL)
+        wait_for(lambda: own.replaced("postgres", database), "another PostgreSQL", 60)
+        wait_for(lambda: "postgres is back" in own.log.read_text("utf-8"), "the news", 60)
+        session.answer("second")
         everything = descendants(own.pid)
         with session.follow() as follower:
             assert own.terminate() == 0
+            follower.until(lambda: follower.close_code is not None, "the close")
             assert follower.close_code == 1012
         wait_gone(everything)
         assert not (own.data_dir / "server.json").exists()
         own.start()
-        assert own.token == token
-        again = SessionClient(own, session.id)
-        again.answer("second")
+        SessionClient(own, session.id).answer("third")
         own.kill9()
         own.start()
-        assert own.token == token
         last = SessionClient(own, session.id)
-        last.answer("third")
-    said = [entry["content"][0]["text"] for entry in last.history() if entry["kind"] == "assistant"]
-    assert said == ["one", "two", "three"]
+        accepted = last.ask("fourth")
+        # Until the lease of the killed host ends, streams are sent away; the input waits for it.
+        wait_for(lambda: last.get(f"/inputs/{accepted['id']}")["state"] == "committed", "the takeover", 60)
+        last.settled()
+    assert own.token == token
+    assert [run["state"] for run in last.get("/runs")["items"]] == ["completed"] * 4
 
 
-def test_a_run_gets_its_time_to_end_and_what_was_left_is_told(
-    postgres_server: PostgresServer, own: DistributedProcess
-) -> None:
+def test_a_run_gets_its_time_to_end_and_a_second_signal_ends_at_once(own: DistributedProcess) -> None:
     if not own.alive():
         own.start()
-    with ScriptedThread([Reply(Call("python", {"code": SLEEPER})), Reply(Say("next"))]) as provider:
+    with ScriptedThread([Reply(Call("python", {"code": SLEEPER}))] * 2) as provider:
         profile = define_profile(own, provider.base_url, "responses")
         session = SessionClient.create(own, provider=profile)
         with session.follow() as follower:
             session.ask("sleep")
             follower.until(lambda: bool(follower.of("tool_output")), "the cell")
-            everything = descendants(own.pid)
             assert own.terminate() == 0
-        wait_gone(everything)
+            follower.until(lambda: bool(follower.of("turn_completed")), "the end of the run")
+            assert follower.of("turn_completed")[0]["outcome"] == "interrupted"
+        own.environment = {**own.environment, "ALBEDO_ACTOR_DRAIN_SECONDS": "600"}
         own.start()
         again = SessionClient(own, session.id)
-        again.answer("and now")
-        assert [run["state"] for run in again.get("/runs")["items"]] == ["interrupted", "completed"]
+        with again.follow() as follower:
+            again.ask("sleep again")
+            follower.until(lambda: bool(follower.of("tool_output")), "the cell")
+            everything = descendants(own.pid)
+            own.process.send_signal(signal.SIGTERM)
+            port = urlsplit(own.url).port or 0
+            wait_for(lambda: not accepts(port), "the end of listening")
+            assert own.terminate() == 1
+        wait_gone(everything)
+
+
+def test_it_can_be_ended_while_it_starts(own: DistributedProcess) -> None:
+    if own.alive():
+        own.terminate()
+    own.launch()
+    wait_for(lambda: (own.data_dir / "processes.json").exists(), "a first process")
+    everything = descendants(own.process.pid)
+    assert own.terminate() == 0
+    wait_gone(everything)
+    assert not (own.data_dir / "processes.json").exists()
 
 
 SLEEPER = "print('begun', flush=True)\nimport time\ntime.sleep(1000)"
