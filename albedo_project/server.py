@@ -118,9 +118,12 @@ class AlbedoServer(Server):  # type: ignore[misc]
 class _Process:
     """The life of the serving process: start, serve, drain at the first signal, end at the second."""
 
-    def __init__(self, server: AlbedoServer, on_started: OnStarted, on_shutdown: OnShutdown) -> None:
+    def __init__(
+        self, server: AlbedoServer, on_started: OnStarted, on_drain: OnShutdown, on_shutdown: OnShutdown
+    ) -> None:
         self._server = server
         self._on_started = on_started
+        self._on_drain = on_drain
         self._on_shutdown = on_shutdown
         self._stopping: asyncio.Task[None] | None = None
         self._starting: asyncio.Task[None] | None = None
@@ -146,7 +149,12 @@ class _Process:
 
     async def _stop(self) -> None:
         try:
+            draining = asyncio.ensure_future(self._on_drain())
+            if self.failure is None:
+                # Whoever asks for health is to hear of it before connections are refused.
+                await asyncio.sleep(self._server.limits.listen_seconds)
             await self._server.stop_listening()
+            await draining
             await self._on_shutdown()
         except Exception as error:
             logger.exception("Shutting down failed")
@@ -155,6 +163,10 @@ class _Process:
             with suppress(Exception):
                 await self._server.drain()
             reactor.stop()
+
+
+async def _nothing() -> None:
+    """Where nothing else drains."""
 
 
 def _silence(event: Any) -> None:
@@ -168,18 +180,19 @@ def run_server(
     *,
     on_started: OnStarted,
     on_shutdown: OnShutdown,
+    on_drain: OnShutdown = _nothing,
     limits: ServerLimits | None = None,
 ) -> None:
     """Serve in this (main) thread until SIGTERM or SIGINT; a second one ends the process at once.
 
-    `on_started(port)` is awaited when connections are accepted. At the signal nothing new is accepted,
-    `on_shutdown()` is awaited (it bounds itself) while open connections are answered, then sockets get 1012.
-    Raises what `on_started`, `on_shutdown` or listening raised.
+    `on_started(port)` is awaited when connections are accepted. At the signal `on_drain()` begins (it bounds
+    itself), and `listen_seconds` later nothing new is accepted; open connections are answered. Behind it
+    `on_shutdown()` is awaited, then sockets get 1012. Raises what one of these or listening raised.
     """
     raise_file_limit()
     observers: Any = [_silence]
     globalLogBeginner.beginLoggingTo(observers, redirectStandardIO=False, discardBuffer=True)
-    process = _Process(AlbedoServer(application, limits or ServerLimits()), on_started, on_shutdown)
+    process = _Process(AlbedoServer(application, limits or ServerLimits()), on_started, on_drain, on_shutdown)
     loop = reactor._asyncioEventloop
     asyncio.set_event_loop(loop)
     loop.call_soon(process.begin, host, port)

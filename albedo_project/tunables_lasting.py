@@ -27,6 +27,12 @@ LASTING: tuple[Tunable, ...] = (
     ),
     Tunable("inline_bytes", 16 * KIB, "Arguments or result up to this stand in the event itself.", STORE),
     Tunable("inline_text_bytes", 64 * KIB, "Text of an entry up to this stands in history itself.", STORE),
+    Tunable(
+        "drain_listen_seconds",
+        0.5,
+        "`serve` accepts so long after SIGTERM, to say that it drains.",
+        "serving",
+    ),
     Tunable("login_attempts_per_minute", 10, "Failed logins of one account or address; then 429.", API, 1),
     Tunable("store_readers", 4, "Threads that read the database for async code.", STORE, 1),
     Tunable("store_writers", 4, "Threads that write, on PostgreSQL; SQLite has one writer anyway.", STORE, 1),

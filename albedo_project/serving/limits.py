@@ -30,6 +30,8 @@ class ServerLimits:
     send_seconds: float = 30.0
     socket_buffer_bytes: int = 1024 * KIB
     close_seconds: float = 2.0
+    # A draining server still accepts connections for so long: balancers are to read that it drains.
+    listen_seconds: float = 0.5
 
     def body_limit(self, method: bytes, target: bytes) -> int:
         """The largest body of a request, by its request line."""
@@ -43,6 +45,7 @@ def server_limits() -> ServerLimits:
     return ServerLimits(
         body_bytes=int(tunables["body_bytes"]),
         input_bytes=int(tunables["input_bytes"]),
+        listen_seconds=float(tunables["drain_listen_seconds"]),
         send_seconds=float(tunables["delivery_send_seconds"]),
         socket_buffer_bytes=int(tunables["delivery_socket_buffer_bytes"]),
     )

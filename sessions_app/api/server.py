@@ -56,6 +56,8 @@ async def health(request: HttpRequest) -> HttpResponse:
         return answer({"status": "ok"})
     response = answer({"status": found.status, "faults": list(found.faults)}, 200 if found.serves else 503)
     if not found.serves:
+        # Django would log each such answer as an error; what is at fault is in the log once already.
+        setattr(response, "_has_been_logged", True)  # noqa: B010 - no field of theirs
         response["Retry-After"] = str(RETRY_AFTER_SECONDS)
     return response
 

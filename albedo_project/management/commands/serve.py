@@ -56,11 +56,10 @@ class Command(BaseCommand):
             self.stdout.flush()
             readiness.tell(readiness.READY)
 
-        async def shutdown() -> None:
+        async def drain() -> None:
             draining.begin()
             if runtime:
                 await runtime[0].drain()
-            await delivery.close()
 
         try:
             run_server(
@@ -68,7 +67,8 @@ class Command(BaseCommand):
                 host,
                 options["port"],
                 on_started=started,
-                on_shutdown=shutdown,
+                on_drain=drain,
+                on_shutdown=delivery.close,
                 limits=server_limits(),
             )
         except OSError as error:
