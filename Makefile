@@ -46,7 +46,7 @@ run-distributed: install
 
 test: install-dev
 	scripts/system-packages tests
-	env -u DATA_DIR $(PYTHON) -m pytest --numprocesses $(WORKERS) --dist loadfile $(TESTS)
+	env -u DATA_DIR $(PYTHON) -m scripts.second_look --numprocesses $(WORKERS) --dist loadfile $(TESTS)
 
 SEEDS ?= 20
 SEED ?=
