@@ -30,7 +30,7 @@ LASTING: tuple[Tunable, ...] = (
     Tunable(
         "drain_listen_seconds",
         0.5,
-        "`serve` accepts so long after SIGTERM, to say that it drains.",
+        "Connections are accepted so long after SIGTERM, to say so.",
         "serving",
     ),
     Tunable("login_attempts_per_minute", 10, "Failed logins of one account or address; then 429.", API, 1),

@@ -25,9 +25,10 @@ OnStarted = Callable[[int], None]
 class WebServer(uvicorn.Server):
     """`on_started(port)` is called when connections are accepted. To drain is the application's part."""
 
-    def __init__(self, config: uvicorn.Config, on_started: OnStarted) -> None:
+    def __init__(self, config: uvicorn.Config, on_started: OnStarted, listen_seconds: float) -> None:
         super().__init__(config)
         self._on_started = on_started
+        self._listen_seconds = listen_seconds
 
     @contextlib.contextmanager
     def capture_signals(self) -> Generator[None, None, None]:
@@ -45,6 +46,11 @@ class WebServer(uvicorn.Server):
         await super().startup(sockets)
         if self.started and sockets:
             self._on_started(sockets[0].getsockname()[1])
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        # The application drains since the signal: whoever asks for health is to hear of it.
+        await asyncio.sleep(self._listen_seconds)
+        await super().shutdown(sockets)
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -93,4 +99,4 @@ def run_web(
         ws_ping_timeout=limits.send_seconds,
         ws_per_message_deflate=False,
     )
-    asyncio.run(WebServer(config, on_started).serve(sockets=[listener]))
+    asyncio.run(WebServer(config, on_started, limits.listen_seconds).serve(sockets=[listener]))
