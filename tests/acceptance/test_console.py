@@ -15,14 +15,12 @@ from streaming.providers.scripted_http import Out, ScriptedRequest
 from streaming.providers.scripted_parts import Call, Say, Think
 from streaming.providers.scripted_signal import Barrier
 from tests.acceptance.conftest import MakeModel
-from tests.support.browser import PATIENCE_MS, Guard, browser, signed_in
+from tests.support.browser import Guard, browser, signed_in
 from tests.support.raw_model import RawModel
 from tests.support.server import ServerProcess
 from tests.support.session import SessionClient
 
 __all__ = ["browser"]
-
-expect.set_options(timeout=PATIENCE_MS)
 
 PNG = (
     "import base64\nfrom IPython.display import HTML, Image, display\n"
@@ -194,10 +192,10 @@ def test_while_it_works_one_may_steer_or_interrupt(model: MakeModel, open_sessio
 
 
 def test_a_failed_run_says_why_and_a_retry_is_told(model: MakeModel, open_session: OpenSession) -> None:
+    seen = Barrier()
+
     async def overloaded(request: ScriptedRequest, out: Out) -> None:
         await out.json(503, {"error": {"message": "busy"}})
-
-    seen = Barrier()
 
     async def refused(request: ScriptedRequest, out: Out) -> None:
         await out.pause(seen)

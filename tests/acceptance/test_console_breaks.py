@@ -13,14 +13,12 @@ from streaming.providers.scripted_http import Out, ScriptedRequest
 from streaming.providers.scripted_parts import Say
 from streaming.providers.scripted_signal import Barrier
 from tests.acceptance.conftest import MakeModel, Model
-from tests.support.browser import PATIENCE_MS, Guard, browser, signed_in
+from tests.support.browser import Guard, browser, signed_in
 from tests.support.cut_proxy import CutProxy
 from tests.support.raw_model import RawModel
 from tests.support.server import ServerProcess
 
 __all__ = ["browser"]
-
-expect.set_options(timeout=PATIENCE_MS)
 
 
 @pytest.fixture

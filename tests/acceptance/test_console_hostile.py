@@ -12,13 +12,11 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 from streaming.providers.scripted import Reply
 from streaming.providers.scripted_parts import Call, Say, Think
 from tests.acceptance.conftest import MakeModel
-from tests.support.browser import PATIENCE_MS, Guard, browser, signed_in
+from tests.support.browser import Guard, browser, signed_in
 from tests.support.server import ServerProcess
 from tests.support.session import SessionClient
 
 __all__ = ["browser"]
-
-expect.set_options(timeout=PATIENCE_MS)
 
 RUN = "window.__owned=1;alert(1)"
 SINK = "http://sink.invalid/?q=secret"

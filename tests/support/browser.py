@@ -15,12 +15,14 @@ from playwright.sync_api import (
     Dialog,
     Page,
     Request,
+    expect,
     sync_playwright,
 )
 
 from tests.support.server import ServerProcess
 
 PATIENCE_MS = 60_000
+expect.set_options(timeout=PATIENCE_MS)
 ARGUMENTS = [
     "--no-sandbox",
     "--disable-gpu",

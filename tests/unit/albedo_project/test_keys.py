@@ -35,14 +35,14 @@ def test_starts_that_race_end_with_one_key(tmp_path: Path) -> None:
     path, start, found = tmp_path / "key", threading.Barrier(8), []
 
     def begin() -> None:
-        start.wait(10)
+        start.wait(60)
         found.append(keys.stored_key(path, keys.new_secret_key))
 
     threads = [threading.Thread(target=begin) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(20)
+        thread.join(60)
     assert len(found) == 8
     assert len(set(found)) == 1
 
