@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from typing import Any
 
@@ -11,36 +12,51 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "albedo_project.settings")
 django_application: Any = get_asgi_application()
 
 # Models can be imported only behind Django's own start.
+from albedo_project.files import raise_file_limit  # noqa: E402
+from albedo_project.serving.draining import end_with_zero, on_signal  # noqa: E402
+from albedo_project.serving.limits import server_limits  # noqa: E402
+from albedo_project.serving.line import Lines  # noqa: E402
+from sessions_app.instance import draining  # noqa: E402
+from sessions_app.store import executor  # noqa: E402
 from streaming import routing  # noqa: E402
 from streaming.delivery import process  # noqa: E402
 from streaming.delivery.refusals import Receive, Scope, SendAsgi  # noqa: E402
 
+lines = Lines(server_limits())
+
 
 async def application(scope: Scope, receive: Receive, send: SendAsgi) -> None:
-    if scope["type"] == "websocket":
-        await routing.sockets(scope, receive, send)
-    elif scope["type"] == "http":
-        await _http(scope, receive, send)
-    elif scope["type"] == "lifespan":
+    if scope["type"] == "lifespan":
         await _lifespan(receive, send)
-    else:
-        raise ValueError(f"nothing serves {scope['type']}")
-
-
-async def _http(scope: Scope, receive: Receive, send: SendAsgi) -> None:
-    stream = routing.event_stream(scope, receive, send)
-    if stream is None:
-        await django_application(scope, receive, send)
-    else:
-        await stream
+        return
+    with lines.line(send) as line:
+        if scope["type"] == "websocket":
+            await routing.sockets(scope, receive, line.send)
+        elif scope["type"] != "http":
+            raise ValueError(f"nothing serves {scope['type']}")
+        elif (stream := routing.event_stream(scope, receive, line.send)) is not None:
+            await stream
+        else:
+            await django_application(scope, receive, send)
 
 
 async def _lifespan(receive: Receive, send: SendAsgi) -> None:
-    """For servers that offer it: streams are told to come back before the server waits for them."""
+    """For servers that offer it: from the signal to end on, streams are told to come back elsewhere."""
     while True:
         message = await receive()
         if message["type"] == "lifespan.shutdown":
             await process.close()
+            await asyncio.to_thread(executor.close)
             await send({"type": "lifespan.shutdown.complete"})
+            end_with_zero()
             return
+        raise_file_limit()
+        on_signal(_drain)
         await send({"type": "lifespan.startup.complete"})
+
+
+def _drain() -> None:
+    if not draining.begun:
+        draining.begin()
+        process.end_streams()
+        lines.cut_late()

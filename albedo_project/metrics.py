@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 
 from django.conf import settings
@@ -22,12 +23,20 @@ from sessions_app.instance import draining
 from sessions_app.models import Input, Run, Session
 from sessions_app.problems import Forbidden, Problem
 from sessions_app.store.executor import read
+from streaming.delivery import process as delivery
 
 # Each count is a scan of a partial or narrow index: a scrape costs the same however long history is.
 GAUGES: dict[str, str] = {
     "albedo_inputs_pending": "Accepted inputs that no run has taken up yet.",
     "albedo_runs_unfinished": "Runs that have not ended.",
     "albedo_leases_live": "Sessions that an actor holds.",
+}
+
+# Of this process alone.
+HERE: dict[str, str] = {
+    "albedo_streams_open": "Event streams and WebSockets that are open.",
+    "albedo_sessions_watched": "Sessions that one of them watches.",
+    "albedo_tasks": "Tasks of the event loop.",
 }
 
 
@@ -39,8 +48,18 @@ async def metrics(request: HttpRequest) -> HttpResponse:
     refusal = None if _is_metrics_token(given) else await _refusal(given)
     if refusal is not None:
         return problem_answer(refusal)
-    text = render(await read(counts))
+    text = render({**await read(counts), **present()})
     return HttpResponse(text, content_type=CONTENT_TYPE_LATEST, headers={"Cache-Control": "no-store"})
+
+
+def present() -> dict[str, int]:
+    """The present value of each of `HERE`; to be called in the event loop that serves."""
+    hub = delivery.current().hub
+    return {
+        "albedo_streams_open": hub.streams,
+        "albedo_sessions_watched": hub.watched,
+        "albedo_tasks": len(asyncio.all_tasks()),
+    }
 
 
 def counts() -> dict[str, int]:
@@ -56,7 +75,7 @@ def render(values: dict[str, int]) -> bytes:
     registry = CollectorRegistry()
     ProcessCollector(registry=registry)
     PlatformCollector(registry=registry)
-    for name, description in GAUGES.items():
+    for name, description in {**GAUGES, **HERE}.items():
         Gauge(name, description, registry=registry).set(values[name])
     Gauge("albedo_draining", "1 where this process is about to end.", registry=registry).set(draining.begun)
     return generate_latest(registry)

@@ -10,6 +10,7 @@ import asyncio
 import logging
 import os
 import signal
+import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any
@@ -20,11 +21,14 @@ from twisted.internet import reactor as _reactor
 from twisted.logger import globalLogBeginner
 
 from albedo_project.files import raise_file_limit
+from albedo_project.serving.crowd import Crowd, room_for
 from albedo_project.serving.http import LimitedFactory
 from albedo_project.serving.limits import ServerLimits
 from albedo_project.serving.websocket import DENIAL, GatedFactory, GatedProtocol
 
 reactor: Any = _reactor
+# Twisted's deadlines go by the wall clock, which may be set: some would end at once, others hours late.
+reactor.seconds = time.monotonic
 logger = logging.getLogger(__name__)
 
 RESTARTING = 1012
@@ -42,16 +46,18 @@ class AlbedoServer(Server):  # type: ignore[misc]
             signal_handlers=False,
             server_name="",
             websocket_timeout=-1,
+            ping_interval=limits.ping_seconds,
             ping_timeout=limits.send_seconds,
         )
         self.limits = limits
+        self.crowd = Crowd(room_for(limits.connections))
         self.connections: dict[Any, dict[str, Any]] = {}
         self._port: Any = None
         self._left = asyncio.Event()
 
     def start(self, host: str, port: int) -> int:
         """Listen; the port that it really is. Raises CannotListenError."""
-        self.http_factory = LimitedFactory(self, self.limits)
+        self.http_factory = LimitedFactory(self, self.limits, self.crowd)
         self.ws_factory = GatedFactory(self, self.limits)
         self._port = reactor.listenTCP(port, self.http_factory, interface=host, backlog=512)
         reactor.callLater(1, self.application_checker)
@@ -73,13 +79,19 @@ class AlbedoServer(Server):  # type: ignore[misc]
         gate = protocol.gate
         if gate is None or gate.is_open:
             return
+        is_socket = isinstance(protocol, GatedProtocol)
         try:
             # A socket's own application is to close it first, with a code.
-            grace = self.limits.close_seconds if isinstance(protocol, GatedProtocol) else 0.0
+            grace = self.limits.close_seconds if is_socket else 0.0
             async with asyncio.timeout(self.limits.send_seconds + grace):
                 await gate.passed()
         except TimeoutError:
             protocol.abort()
+        except asyncio.CancelledError:
+            # A stream that ends meanwhile would be waited for until its client had read what came before.
+            if not is_socket:
+                protocol.abort()
+            raise
 
     async def stop_listening(self) -> None:
         if self._port is not None:

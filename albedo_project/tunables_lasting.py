@@ -33,6 +33,8 @@ LASTING: tuple[Tunable, ...] = (
         "Connections are accepted so long after SIGTERM, to say so.",
         "serving",
     ),
+    Tunable("server_close_seconds", 2.0, "For reading a last message, before the cut.", "serving", 0.001),
+    Tunable("server_connections", 12_000, "Connections of a `serve`; further ones get 503.", "serving", 1),
     Tunable("login_attempts_per_minute", 10, "Failed logins of one account or address; then 429.", API, 1),
     Tunable("store_readers", 4, "Threads that read the database for async code.", STORE, 1),
     Tunable("store_writers", 4, "Threads that write, on PostgreSQL; SQLite has one writer anyway.", STORE, 1),

@@ -78,6 +78,10 @@ class DeliveryLimits:
     heal_seconds: float = 2.0
     capture_seconds: float = 5.0
     subscribers_per_user: int = 200
+    # A stream costs a file, four tasks and its buffers: this many fit beside what else a process does.
+    subscribers: int = 10_000
+    # Longer than a send may take, so that a peer that only does not read hears its code.
+    peer_seconds: float = 45.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,7 @@ Twisted pauses and resumes it as a push producer; whoever sends waits for it. On
 from __future__ import annotations
 
 import asyncio
-import socket
-from typing import Any
+import time
 
 from twisted.internet.interfaces import IPushProducer
 from zope.interface import implementer  # type: ignore[import-untyped]
@@ -20,6 +19,8 @@ class Gate:
     def __init__(self) -> None:
         self._open = asyncio.Event()
         self._open.set()
+        # When the transport last took what had to wait, on the monotonic clock.
+        self.moved_at = 0.0
 
     @property
     def is_open(self) -> bool:
@@ -32,18 +33,9 @@ class Gate:
         self._open.clear()
 
     def resumeProducing(self) -> None:
+        self.moved_at = time.monotonic()
         self._open.set()
 
     def stopProducing(self) -> None:
         # The connection is lost: whoever waits goes on and finds it closed.
         self._open.set()
-
-
-def bound_kernel_buffer(transport: Any, socket_buffer_bytes: int) -> None:
-    """Keep the kernel from taking megabytes for a client that does not read.
-
-    A quarter, because the kernel doubles it and one message lies in our own buffer besides.
-    """
-    handle = transport.getHandle()
-    if isinstance(handle, socket.socket):
-        handle.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, socket_buffer_bytes // 4)

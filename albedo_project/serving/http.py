@@ -14,8 +14,10 @@ from daphne.http_protocol import HTTPFactory, WebRequest
 from twisted.internet import reactor as _reactor
 from twisted.web import http
 
-from albedo_project.serving.gate import Gate, bound_kernel_buffer
+from albedo_project.serving.crowd import Crowd
+from albedo_project.serving.gate import Gate
 from albedo_project.serving.limits import ServerLimits
+from albedo_project.serving.peers import bound_peer
 
 reactor: Any = _reactor
 # Twisted says no types for it.
@@ -27,6 +29,7 @@ HTTPChannel: Any = http.HTTPChannel
 LINGER_SECONDS = 1.0
 LINGER_BYTES = 64 * 1024
 ORIGIN = b"origin:"
+RETRY = "Retry-After: 5"
 
 
 class LimitedRequest(WebRequest):  # type: ignore[misc]
@@ -39,14 +42,14 @@ class LimitedRequest(WebRequest):  # type: ignore[misc]
         # A body is the application's, which asks first who sends it.
         super().__init__(*args, **kwargs, parsePOSTFormSubmission=False)
 
-    def handleContentChunk(self, data: bytes) -> None:
-        self.body_received += len(data)
-        if self.channel is not None and self.channel.body_grew(self.body_received):
     def gotLength(self, length: int | None) -> None:
         self.content = BytesIO()
         with self._room_for_body():
             super().gotLength(length)
 
+    def handleContentChunk(self, data: bytes) -> None:
+        self.body_received += len(data)
+        if self.channel is not None and self.channel.body_grew(self.body_received):
             with self._room_for_body():
                 super().handleContentChunk(data)
 
@@ -112,6 +115,7 @@ class LimitedChannel(HTTPChannel):  # type: ignore[misc]
 
     requestFactory = LimitedRequest
     limits: ServerLimits
+    crowd: Crowd
     _deadline: Any = None
     _refused = False
     _discarded = 0
@@ -120,7 +124,10 @@ class LimitedChannel(HTTPChannel):  # type: ignore[misc]
 
     def connectionMade(self) -> None:
         super().connectionMade()
-        bound_kernel_buffer(self.transport, self.limits.socket_buffer_bytes)
+        if not self.crowd.enter(self.transport):
+            self._turn_away()
+            return
+        bound_peer(self.transport.getHandle(), self.limits)
         self._expect(self.limits.header_seconds)
 
     def dataReceived(self, data: bytes) -> None:
@@ -171,6 +178,7 @@ class LimitedChannel(HTTPChannel):  # type: ignore[misc]
 
     def connectionLost(self, reason: Any = None) -> None:
         self._expect(None)
+        self.crowd.leave(self.transport)
         super().connectionLost(reason)
 
     def body_grew(self, received: int) -> bool:
@@ -201,6 +209,12 @@ class LimitedChannel(HTTPChannel):  # type: ignore[misc]
         if self.transport is not None:
             self.transport.abortConnection()
 
+    def _turn_away(self) -> None:
+        if self.crowd.is_flooded:
+            self.abortConnection()
+        else:
+            self.refuse(HTTPStatus.SERVICE_UNAVAILABLE, "too_many_connections")
+
     def _discard(self, size: int) -> None:
         self._discarded += size
         if self._discarded > LINGER_BYTES:
@@ -226,14 +240,16 @@ class LimitedChannel(HTTPChannel):  # type: ignore[misc]
 class LimitedFactory(HTTPFactory):  # type: ignore[misc]
     """Makes channels with the server's limits."""
 
-    def __init__(self, server: Any, limits: ServerLimits) -> None:
+    def __init__(self, server: Any, limits: ServerLimits, crowd: Crowd) -> None:
         super().__init__(server)
         self.limits = limits
+        self._crowd = crowd
         self.timeOut = limits.idle_seconds
 
     def buildProtocol(self, addr: Any) -> LimitedChannel:
         channel = LimitedChannel()
         channel.limits = self.limits
+        channel.crowd = self._crowd
         channel.factory = self
         channel.callLater = reactor.callLater
         channel.timeOut = self.timeOut
@@ -242,11 +258,16 @@ class LimitedFactory(HTTPFactory):  # type: ignore[misc]
 
 def _refusal(status: HTTPStatus, code: str) -> bytes:
     body = _problem(status, code)
-    head = (
-        f"HTTP/1.1 {int(status)} {status.phrase}\r\nContent-Type: application/problem+json\r\n"
-        f"Content-Length: {len(body)}\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n"
-    )
-    return head.encode() + body
+    lines = [
+        f"HTTP/1.1 {int(status)} {status.phrase}",
+        "Content-Type: application/problem+json",
+        f"Content-Length: {len(body)}",
+        "Cache-Control: no-store",
+        *([RETRY] if status == HTTPStatus.SERVICE_UNAVAILABLE else []),
+        "Connection: close",
+        "\r\n",
+    ]
+    return "\r\n".join(lines).encode() + body
 
 
 def _problem(status: HTTPStatus, code: str) -> bytes:

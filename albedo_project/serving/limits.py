@@ -27,11 +27,19 @@ class ServerLimits:
     # Beyond body_seconds a body must have come at this rate at least.
     body_bytes_per_second: int = 32 * KIB
     idle_seconds: float = 60.0
+    # A socket that is silent for so long is asked whether anybody is there; it has `send_seconds` to answer.
+    ping_seconds: float = 20.0
     send_seconds: float = 30.0
+    # Beside the streams, which have a cap of their own, there is room for requests.
+    connections: int = 12_000
     socket_buffer_bytes: int = 1024 * KIB
+    # A peer that acknowledges nothing for so long is gone.
+    peer_seconds: float = 45.0
     close_seconds: float = 2.0
     # A draining server still accepts connections for so long: balancers are to read that it drains.
     listen_seconds: float = 0.5
+    # Under another server than ours: what is still being answered this long after SIGTERM is cut.
+    drain_seconds: float = 10.0
 
     def body_limit(self, method: bytes, target: bytes) -> int:
         """The largest body of a request, by its request line."""
@@ -46,6 +54,10 @@ def server_limits() -> ServerLimits:
         body_bytes=int(tunables["body_bytes"]),
         input_bytes=int(tunables["input_bytes"]),
         listen_seconds=float(tunables["drain_listen_seconds"]),
+        close_seconds=float(tunables["server_close_seconds"]),
+        connections=int(tunables["server_connections"]),
         send_seconds=float(tunables["delivery_send_seconds"]),
         socket_buffer_bytes=int(tunables["delivery_socket_buffer_bytes"]),
+        peer_seconds=float(tunables["delivery_peer_seconds"]),
+        drain_seconds=float(tunables["actor_drain_seconds"]),
     )

@@ -6,10 +6,12 @@ from http import HTTPStatus
 from typing import Any
 
 from daphne.ws_protocol import WebSocketFactory, WebSocketProtocol
+from twisted.internet import reactor as _reactor
 
-from albedo_project.serving.gate import Gate, bound_kernel_buffer
+from albedo_project.serving.gate import Gate
 from albedo_project.serving.limits import ServerLimits
 
+reactor: Any = _reactor
 DENIAL = "websocket.http.response"
 # The application answers the first message with a close; what a client pours in until then is dropped.
 MESSAGES_KEPT = 4
@@ -19,20 +21,33 @@ class GatedProtocol(WebSocketProtocol):  # type: ignore[misc]
     """One socket; `gate` is closed while its buffer is full."""
 
     def connectionMade(self) -> None:
-        limits: ServerLimits = self.factory.limits
         self.gate = Gate()
+        self._asked_at = reactor.seconds()
         self._denial: dict[str, Any] | None = None
         self._messages = 0
         self._frames = 0
         # The HTTP channel that this connection began as is still registered.
         self.transport.unregisterProducer()
         self.transport.registerProducer(self.gate, True)
-        bound_kernel_buffer(self.transport, limits.socket_buffer_bytes)
         super().connectionMade()
 
     def connectionLost(self, reason: Any) -> None:
         self.gate.stopProducing()
+        self.factory.server_class.crowd.leave(self.transport)
         super().connectionLost(reason)
+
+    def check_timeouts(self) -> None:
+        """Called every other second: asks whether anybody is there, one question at a time."""
+        silent = reactor.seconds() - self._asked_at
+        if self.state == self.STATE_OPEN and not self.autoPingPending and silent >= self.server.ping_interval:
+            self._ask()
+
+    def onAutoPingTimeout(self) -> None:
+        """An answer comes behind all that the peer has yet to read: one that takes some of it is there."""
+        if self.gate.moved_at > self._asked_at:
+            self._ask()
+        else:
+            super().onAutoPingTimeout()
 
     def onMessageBegin(self, isBinary: bool) -> None:
         self._frames = 0
@@ -77,6 +92,10 @@ class GatedProtocol(WebSocketProtocol):  # type: ignore[misc]
     def abort(self) -> None:
         """Drop the connection without waiting for what it has not taken."""
         self.transport.abortConnection()
+
+    def _ask(self) -> None:
+        self._asked_at = reactor.seconds()
+        self._sendAutoPing()
 
     def _deny(self, body: bytes) -> None:
         if self._denial is None or self.state != self.STATE_CONNECTING:

@@ -13,7 +13,7 @@ from typing import Any
 from uuid import UUID
 
 from streaming.delivery.calls import Calls
-from streaming.delivery.refusals import too_many
+from streaming.delivery.refusals import full, restarting, too_many
 from streaming.delivery.watch import Station, Subscription, Watch
 from streaming.feed.batch import Batch
 from streaming.layer import PATIENCE_SECONDS, Message, listen, new_channel
@@ -32,6 +32,8 @@ class Hub:
         self._receiver: asyncio.Task[None] | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._subscribers: Counter[int] = Counter()
+        # How many are open here, lists included.
+        self.streams = 0
 
     @property
     def layer(self) -> Any:
@@ -44,13 +46,22 @@ class Hub:
 
     @contextmanager
     def admitted(self, user_id: int) -> Iterator[None]:
-        """One stream of a user, counted while it lasts. Raises a 429 Problem over the cap."""
+        """One stream of a user, counted while it lasts.
+
+        Raises a 429 Problem over the user's cap, 503 over the process's, or where the process goes.
+        """
+        if self.closing.is_set():
+            raise restarting()
         if self._subscribers[user_id] >= self.limits.subscribers_per_user:
             raise too_many()
+        if self.streams >= self.limits.subscribers:
+            raise full()
+        self.streams += 1
         self._subscribers[user_id] += 1
         try:
             yield
         finally:
+            self.streams -= 1
             self._subscribers[user_id] -= 1
             if not self._subscribers[user_id]:
                 del self._subscribers[user_id]

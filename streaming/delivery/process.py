@@ -57,6 +57,11 @@ def current() -> Delivery:
     return found
 
 
+def end_streams() -> None:
+    """Tell every stream of the running loop to come back elsewhere (1012), and admit no further one."""
+    current().hub.closing.set()
+
+
 async def close() -> None:
     """End the running loop's streams (1012) and tasks; a later `current` starts anew."""
     found = _by_loop.pop(asyncio.get_running_loop(), None)

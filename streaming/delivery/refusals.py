@@ -10,6 +10,7 @@ from http import HTTPStatus
 from typing import Any
 
 from sessions_app.problems import Problem
+from streaming.delivery.codes import Close
 from streaming.feed.events import encode
 
 Scope = Mapping[str, Any]
@@ -19,6 +20,7 @@ App = Callable[[Scope, Receive, SendAsgi], Awaitable[None]]
 
 # The extension of ASGI that lets a handshake be answered with an HTTP response; without it a refusal is 403.
 DENIAL = "websocket.http.response"
+TOO_MANY = "too_many_streams"
 
 
 def not_authenticated() -> Problem:
@@ -34,7 +36,21 @@ def wrong_host() -> Problem:
 
 
 def too_many() -> Problem:
-    return Problem(429, "too_many_streams", "Close a stream first.", retry_after_seconds=5)
+    return Problem(429, TOO_MANY, "Close a stream first.", retry_after_seconds=5)
+
+
+def full() -> Problem:
+    """No fault of the client's: another process may have room."""
+    return Problem(503, TOO_MANY, "This process has no room for a stream.", retry_after_seconds=5)
+
+
+def restarting() -> Problem:
+    return Problem(503, "restarting", "This process is about to end.", retry_after_seconds=1)
+
+
+def close_code(problem: Problem) -> Close:
+    """The same refusal, for a socket that is open already."""
+    return Close.TOO_MANY if problem.code == TOO_MANY else Close.RESTARTING
 
 
 async def refuse_http(problem: Problem, send: SendAsgi) -> None:

@@ -12,8 +12,8 @@ from streaming.delivery import guard, process, stream
 from streaming.delivery.codes import Close, Ended
 from streaming.delivery.guard import Guest
 from streaming.delivery.query import no_query
-from streaming.delivery.refusals import Receive, Scope, SendAsgi, refuse_http, refuse_socket
-from streaming.delivery.sse import HEADERS, send_message, until_client_leaves
+from streaming.delivery.refusals import Receive, Scope, SendAsgi, close_code, refuse_http, refuse_socket
+from streaming.delivery.sse import HEADERS, Messages, until_client_leaves
 from streaming.delivery.summaries import READY, Changes, listening
 from streaming.delivery.websocket import chosen_subprotocol, until_client_ends
 
@@ -34,20 +34,24 @@ async def list_socket(scope: Scope, receive: Receive, send: SendAsgi) -> None:
     await send({"type": "websocket.accept", "subprotocol": subprotocol})
 
     async def deliver(text: str) -> None:
-        await send({"type": "websocket.send", "text": text})
+        with stream.client_there():
+            await send({"type": "websocket.send", "text": text})
 
     try:
         async with _listening(guest) as changes:
             code = await _served(changes, guest, deliver, lambda: until_client_ends(receive))
     except Problem as problem:
-        code = Close.TOO_MANY if problem.status == 429 else Close.RESTARTING
+        code = close_code(problem)
     if code is not None:
         await send({"type": "websocket.close", "code": int(code)})
 
 
 async def list_events(scope: Scope, receive: Receive, send: SendAsgi) -> None:
+    message = Messages()
+
     async def deliver(text: str) -> None:
-        await send_message(send, text)
+        with stream.client_there():
+            await send(message(text))
 
     try:
         guest = await guard.admit(scope)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import random
+from typing import Any
 from uuid import UUID
 
 from sessions_app.problems import LiveUnavailable, Problem
@@ -15,6 +17,7 @@ from streaming.delivery.refusals import Receive, Scope, SendAsgi, refuse_http
 
 logger = logging.getLogger(__name__)
 
+RETRY_MS = (1_000, 5_000)
 HEADERS = [
     (b"content-type", b"text/event-stream; charset=utf-8"),
     (b"cache-control", b"no-store"),
@@ -43,16 +46,27 @@ async def until_client_leaves(receive: Receive) -> Close | None:
     return None
 
 
-async def send_message(send: SendAsgi, text: str, identity: str | None = None) -> None:
-    """One message; encoded JSON has no line breaks, so one `data:` line holds it."""
-    head = "" if identity is None else f"id: {identity}\n"
-    await send({"type": "http.response.body", "body": f"{head}data: {text}\n\n".encode(), "more_body": True})
+class Messages:
+    """The messages of one stream, as ASGI sends them. The first says how soon to come back after a loss."""
+
+    def __init__(self) -> None:
+        # Drawn for each stream: those who lose a process together do not come to the next one together.
+        self._head = f"retry: {random.randint(*RETRY_MS)}\n"  # noqa: S311
+
+    def __call__(self, text: str, identity: str | None = None) -> dict[str, Any]:
+        """Encoded JSON has no line breaks, so one `data:` line holds it."""
+        head = self._head if identity is None else f"{self._head}id: {identity}\n"
+        self._head = ""
+        return {"type": "http.response.body", "body": f"{head}data: {text}\n\n".encode(), "more_body": True}
 
 
 async def _served(receive: Receive, send: SendAsgi, guest: Guest, session_id: UUID, query: Query) -> None:
+    message = Messages()
+
     async def deliver(delivery: Delivery) -> None:
         identity = f"{delivery.cursor.generation}:{delivery.cursor.sequence}"
-        await send_message(send, delivery.text, identity)
+        with stream.client_there():
+            await send(message(delivery.text, identity))
 
     try:
         async with stream.opened(session_id, query, deliver) as pump:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 from uuid import UUID
 
@@ -23,8 +23,21 @@ from streaming.delivery.watch import Subscription
 Departure = Callable[[], Awaitable[Close | None]]
 
 
+# A server that closed a socket itself refuses what is sent to it, and tells `receive` at about that time.
+TELLING_SECONDS = 0.5
+
+
 class Departed(Exception):
     """The client is gone: nobody is left to tell."""
+
+
+@contextmanager
+def client_there() -> Iterator[None]:
+    """Around a send: what ASGI servers raise for a client that is gone becomes Departed."""
+    try:
+        yield
+    except OSError as error:
+        raise Departed from error
 
 
 @asynccontextmanager
@@ -71,7 +84,9 @@ async def until_ended(
     tasks = [asyncio.create_task(part) for part in (work, watching, _process_ends(), _departs(departure))]
     try:
         done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        return _reason(done)
+        if _unforeseen(done):
+            await asyncio.wait(tasks[-1:], timeout=TELLING_SECONDS)
+        return _reason({task for task in tasks if task.done()})
     finally:
         for task in tasks:
             task.cancel()
@@ -86,6 +101,10 @@ async def _process_ends() -> None:
 async def _departs(departure: Departure) -> None:
     code = await departure()
     raise Departed if code is None else Ended(code)
+
+
+def _unforeseen(done: set[asyncio.Task[None]]) -> bool:
+    return not all(isinstance(task.exception(), Ended | Departed) for task in done)
 
 
 def _reason(done: set[asyncio.Task[None]]) -> Close | None:

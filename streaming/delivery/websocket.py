@@ -11,7 +11,7 @@ from streaming.delivery.codes import Close, Ended
 from streaming.delivery.guard import Guest
 from streaming.delivery.pump import Delivery
 from streaming.delivery.query import Query, parse_query
-from streaming.delivery.refusals import Receive, Scope, SendAsgi, refuse_socket
+from streaming.delivery.refusals import Receive, Scope, SendAsgi, close_code, refuse_socket
 
 logger = logging.getLogger(__name__)
 
@@ -55,7 +55,8 @@ async def _served(
     receive: Receive, send: SendAsgi, guest: Guest, session_id: UUID, query: Query
 ) -> Close | None:
     async def deliver(delivery: Delivery) -> None:
-        await send({"type": "websocket.send", "text": delivery.text})
+        with stream.client_there():
+            await send({"type": "websocket.send", "text": delivery.text})
 
     async def pumped() -> None:
         async with stream.opened(session_id, query, deliver) as pump:
@@ -66,8 +67,8 @@ async def _served(
     try:
         with process.current().hub.admitted(guest.user.pk):
             return await stream.until_ended(pumped(), guest, session_id, lambda: until_client_ends(receive))
-    except Problem:
-        return Close.TOO_MANY
+    except Problem as problem:
+        return close_code(problem)
     except Exception:
         logger.exception("The stream of session %s broke", session_id)
         return Close.FAULT

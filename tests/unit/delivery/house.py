@@ -19,6 +19,7 @@ LIMITS = DeliveryLimits(
     heal_seconds=0.05,
     capture_seconds=40.0,
     subscribers_per_user=3,
+    subscribers=4,
     mirror_batches=8,
 )
 

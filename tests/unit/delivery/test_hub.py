@@ -5,7 +5,9 @@ import asyncio
 import pytest
 
 from sessions_app.problems import Problem
+from streaming.delivery.codes import Close
 from streaming.delivery.mirror import Next
+from streaming.delivery.refusals import close_code
 from streaming.feed.batch import Batch, batch
 from tests.unit.delivery.actor import note
 from tests.unit.delivery.facts import until
@@ -168,3 +170,23 @@ async def test_closing_ends_all_tasks(house: House) -> None:
 def test_a_batch_needs_an_event() -> None:
     with pytest.raises(IndexError):
         batch("1-a", [])
+
+
+async def test_a_process_has_a_cap_of_its_own(house: House) -> None:
+    with house.hub.admitted(1), house.hub.admitted(1), house.hub.admitted(2), house.hub.admitted(2):
+        with pytest.raises(Problem) as refused, house.hub.admitted(3):
+            pass
+        assert (refused.value.status, close_code(refused.value)) == (503, Close.TOO_MANY)
+        assert house.hub.streams == 4
+    assert house.hub.streams == 0
+    with house.hub.admitted(3):
+        pass
+
+
+async def test_who_is_about_to_end_admits_nobody(house: House) -> None:
+    with house.hub.admitted(1):
+        house.hub.closing.set()
+        with pytest.raises(Problem) as refused, house.hub.admitted(2):
+            pass
+    assert (refused.value.code, close_code(refused.value)) == ("restarting", Close.RESTARTING)
+    assert house.hub.streams == 0
