@@ -70,10 +70,11 @@ class Cluster:
         assert told.returncode == 0, told.stderr
         self.token = told.stdout.partition("token:")[2].strip()
 
-    def web(self) -> Web:
+    def web(self, **environment: str) -> Web:
+        """`environment` is of this process alone."""
         port = free_port()
         command = [sys.executable, "-m", "uvicorn", "albedo_project.asgi:application", "--port", str(port)]
-        process = self._spawn(command, f"web-{port}")
+        process = self._spawn(command, f"web-{port}", environment)
         wait_for(lambda: accepts(port) or process.poll() is not None, "the web process", START_SECONDS)
         web = Web(self, port, process)
         self._webs.append(web)
@@ -105,8 +106,11 @@ class Cluster:
                 process.send_signal(signal.SIGCONT)
             end(process)
 
-    def _spawn(self, command: list[str], name: str) -> subprocess.Popen[bytes]:
-        process = spawn(command, self._folder / f"{name}.log", self.environment, folder=PROJECT)
+    def _spawn(
+        self, command: list[str], name: str, environment: dict[str, str] | None = None
+    ) -> subprocess.Popen[bytes]:
+        log = self._folder / f"{name}.log"
+        process = spawn(command, log, {**self.environment, **(environment or {})}, folder=PROJECT)
         self._processes.append(process)
         return process
 
