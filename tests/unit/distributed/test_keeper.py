@@ -43,7 +43,7 @@ async def until(fact: Callable[[], bool]) -> None:
 
 async def test_it_is_started_once_it_says_so(keep: Keep, tmp_path: Path) -> None:
     pids: list[int | None] = []
-    keeper = keep(SERVING, changed=lambda: pids.append(keeper.pid))
+    keeper: Keeper = keep(SERVING, changed=lambda: pids.append(keeper.pid))
     await keeper.start()
     assert keeper.pid in running({keeper.pid or 0})
     assert pids == [keeper.pid]
