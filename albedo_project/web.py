@@ -9,11 +9,12 @@ import signal
 import socket
 from collections.abc import Callable, Generator
 from types import FrameType
-from typing import Any
 
 import uvicorn
 
+from albedo_project.serving.bodies import bounded
 from albedo_project.serving.limits import ServerLimits
+from streaming.delivery.refusals import App
 
 BACKLOG = 512
 # Longer than a proxy keeps an idle connection: it is the one to close, or it would send into a closed one.
@@ -70,7 +71,7 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def run_web(
-    application: Any,
+    application: App,
     listener: socket.socket,
     limits: ServerLimits,
     *,
@@ -82,7 +83,7 @@ def run_web(
     `trust_proxy`: X-Forwarded-Proto and X-Forwarded-For are believed, of whoever connects.
     """
     config = uvicorn.Config(
-        application,
+        bounded(application, limits),
         interface="asgi3",
         lifespan="on",
         log_config=None,

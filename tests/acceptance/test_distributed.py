@@ -7,6 +7,7 @@ import os
 import re
 import shlex
 import signal
+import socket
 import stat
 import subprocess
 from collections.abc import Iterator
@@ -26,6 +27,7 @@ from tests.support.services import postgres_programs
 from tests.support.session import SessionClient, sse_batches
 
 pytestmark = pytest.mark.timeout(300)
+JSON = {"Content-Type": "application/json"}
 LINK = re.compile(r"Albedo is ready\. Open (\S+)")
 
 
@@ -120,18 +122,43 @@ def test_a_large_body_is_refused_with_a_problem_and_a_largest_one_is_taken(whole
     session = SessionClient.create(whole)
     refused = session.http.post("/api/sessions", content=b" " * 70_000 + b"{}", headers=JSON)
     assert (refused.status_code, refused.json()["code"]) == (413, "too_large")
+    unannounced = session.http.post(
+        f"{session.path}/inputs", content=iter([b" " * 65_536] * 200), headers=JSON
+    )
+    assert (unannounced.status_code, unannounced.json()["code"]) == (413, "too_large")
     body = json.dumps({"text": "x" * 8_000_000})
     answer = session.http.post(f"{session.path}/inputs", content=body, headers=JSON)
     assert answer.status_code == 202, answer.text
 
 
-JSON = {"Content-Type": "application/json"}
+@pytest.mark.parametrize(
+    ("head", "status", "code"),
+    [
+        (b"GET /%00 HTTP/1.1\r\nHost: x\r\n\r\n", b"400", "invalid_request"),
+        (b"GET / HTTP/1.1\r\nHost: x\r\nLarge: " + b"x" * 20_000 + b"\r\n\r\n", b"431", "too_large"),
+        (b"GET /" + b"x" * 20_000 + b" HTTP/1.1\r\nHost: x\r\n\r\n", b"431", "too_large"),
+    ],
+    ids=["malformed", "header", "target"],
+)
+def test_what_nginx_refuses_is_a_problem_too(
+    whole: DistributedProcess, head: bytes, status: bytes, code: str
+) -> None:
+    with socket.create_connection(("127.0.0.1", urlsplit(whole.url).port or 0), 30) as connection:
+        connection.sendall(head)
+        answer = b"".join(iter(lambda: connection.recv(65_536), b""))
+    assert answer.split()[1] == status
+    assert b"application/problem+json" in answer
+    assert json.loads(answer.partition(b"\r\n\r\n")[2])["code"] == code
 
 
 @pytest.mark.parametrize("kind", ["web", "actors", "nginx", "redis"])
 def test_a_killed_process_comes_back_and_the_work_goes_on(whole: DistributedProcess, kind: str) -> None:
     pid = whole.processes[kind][0]
     os.kill(pid, signal.SIGKILL)
+    if kind == "web":
+        # The other one answers at once: nobody is sent to one that is gone.
+        answers = [whole.client().get("/api/server").status_code for _ in range(10)]
+        assert answers == [200] * 10
     wait_for(lambda: whole.replaced(kind, pid), f"another {kind}", 60)
     name = kind if whole.count(kind) == 1 else f"{kind}-1"
     wait_for(lambda: f"{name} is back" in whole.log.read_text("utf-8"), "the news", 60)
