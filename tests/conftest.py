@@ -19,20 +19,25 @@ from hypothesis import settings as hypothesis_settings
 
 from tests.support.distributed import distributed
 from tests.support.environment import clean_environment
+from tests.support.modes import distributed_servers, fresh_server, make_server, server, servers, start_server
 from tests.support.network import refuse_network
 from tests.support.own_postgres import own_postgres
-from tests.support.server import fresh_server, server, start_server
 from tests.support.services import own_redis, postgres_server, postgres_url, redis_url
+from tests.support.small_disk import make_disk
 
 __all__ = [
     "distributed",
+    "distributed_servers",
     "fresh_server",
+    "make_disk",
+    "make_server",
     "own_postgres",
     "own_redis",
     "postgres_server",
     "postgres_url",
     "redis_url",
     "server",
+    "servers",
     "start_server",
 ]
 

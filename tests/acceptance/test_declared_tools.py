@@ -10,7 +10,7 @@ import pytest
 from streaming.providers.scripted import Reply
 from streaming.providers.scripted_parts import Call, Say
 from tests.acceptance.conftest import MakeModel
-from tests.support.server import PROJECT, ServerProcess, StartServer
+from tests.support.server import PROJECT, StartServer
 
 PAGE = PROJECT / "docs" / "tools.md"
 
@@ -61,7 +61,7 @@ def test_the_example_of_the_page_runs_as_it_stands(
     assert "strict" not in sent["python"].get("function", sent["python"])
 
 
-def test_a_path_that_names_no_tool_stops_the_start_with_its_reason(tmp_path: Path) -> None:
-    server = ServerProcess(tmp_path / "data", ALBEDO_TOOLS="nowhere.Tool")
+def test_a_path_that_names_no_tool_stops_the_start_with_its_reason(make_server: StartServer) -> None:
+    server = make_server(ALBEDO_TOOLS="nowhere.Tool")
     with pytest.raises(AssertionError, match=r"ALBEDO_TOOLS: nowhere\.Tool"):
         server.start()

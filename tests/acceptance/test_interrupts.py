@@ -14,8 +14,9 @@ from streaming.providers.scripted_parts import Call, Say
 from streaming.providers.scripted_signal import Barrier
 from tests.acceptance.conftest import MakeModel
 from tests.support.leaping_manage import LEAP_SECONDS
+from tests.support.modes import Leaping, Servers
 from tests.support.raw_model import RawModel
-from tests.support.server import LeapingServer, ServerProcess
+from tests.support.server import ServerProcess
 from tests.support.session import Follower, SessionClient
 
 CELLS = {
@@ -36,11 +37,10 @@ EXPECTED_KERNEL = {"ignored SIGINT": {"restarted"}, "swallowed interrupt": {"res
 
 
 @pytest.fixture(scope="module")
-def leaping(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LeapingServer]:
+def leaping(servers: Servers, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Leaping]:
     """With little patience for a cell that is to stop."""
     data = tmp_path_factory.mktemp("leaping") / "data"
-    with LeapingServer(data, ALBEDO_KERNEL_INTERRUPT_GRACE_SECONDS="0.5") as running:
-        assert isinstance(running, LeapingServer)
+    with servers.make_leaping(data, ALBEDO_KERNEL_INTERRUPT_GRACE_SECONDS="0.5") as running:
         yield running
 
 
@@ -97,7 +97,7 @@ def test_a_stop_while_arguments_are_written_clears_them_and_nothing_runs(
 
 @pytest.mark.parametrize("kind", CELLS)
 def test_a_stop_ends_a_cell_whatever_it_does(
-    server: ServerProcess, leaping: LeapingServer, model_on: MakeModel, kind: str
+    server: ServerProcess, leaping: Leaping, model_on: MakeModel, kind: str
 ) -> None:
     # What must be killed is killed soon there; what need not be has all its time here.
     made = model_on(
@@ -229,7 +229,7 @@ def test_a_busy_session_refuses_where_it_is_asked_to(model: MakeModel) -> None:
 
 @pytest.mark.parametrize("where", ["provider", "tool", "retry wait"])
 def test_a_run_over_its_deadline_fails_wherever_it_is(
-    leaping: LeapingServer, model_on: MakeModel, where: str
+    leaping: Leaping, model_on: MakeModel, where: str
 ) -> None:
     never = Barrier()
 

@@ -171,7 +171,7 @@ def test_the_same_input_sent_again_after_a_crash_is_the_same_input(fresh_server:
         uid = str(uuid7())
         first = session.http.put(f"{session.path}/inputs/{uid}", json={"text": "once"})
         assert first.status_code == 202
-        fresh_server.restart(ServerProcess.kill9)
+        fresh_server.restart(crash=True)
         session = SessionClient(fresh_server, session.id)
         again = session.http.put(f"{session.path}/inputs/{uid}", json={"text": "once"})
         assert (again.status_code, again.json()["order"]) == (202, first.json()["order"])
@@ -182,8 +182,10 @@ def test_the_same_input_sent_again_after_a_crash_is_the_same_input(fresh_server:
     assert [entry["kind"] for entry in session.history()].count("user") == 1
 
 
-def test_a_second_server_on_the_same_data_refuses_to_start(fresh_server: ServerProcess) -> None:
-    second = ServerProcess(fresh_server.data_dir)
+def test_a_second_server_on_the_same_data_refuses_to_start(
+    fresh_server: ServerProcess, make_server: StartServer
+) -> None:
+    second = make_server(fresh_server.data_dir)
     facts = (fresh_server.data_dir / "server.json").read_text()
     with pytest.raises(AssertionError, match="Another server is running"):
         second.start()
@@ -205,7 +207,7 @@ def test_a_database_that_another_program_holds_costs_a_wait_and_no_run(start_ser
             holder.execute("BEGIN IMMEDIATE")
             (workspace / "go").touch()
             # Each round takes longer than half the time after which a host that is not alone gives up.
-            wait_for(lambda: server.log.read_text().count("leases were not renewed") >= 4, "missed renewals")
+            wait_for(lambda: server.output().count("leases were not renewed") >= 4, "missed renewals")
             holder.rollback()
             holder.close()
             follower.until_answered(accepted["id"])

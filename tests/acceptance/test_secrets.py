@@ -14,7 +14,7 @@ CANARY = "canary-9f1c7e"
 PRY = """
 import os, pathlib
 seen = [str(dict(os.environ))]
-for pid in (os.getpid(), os.getppid(), SERVER):
+for pid in (os.getpid(), os.getppid(), *SERVERS):
     for name in ("environ", "cmdline"):
         try:
             seen.append(pathlib.Path(f"/proc/{pid}/{name}").read_bytes().decode("utf-8", "replace"))
@@ -26,7 +26,7 @@ print("\\n".join(seen))
 
 def test_code_finds_no_key_in_any_environment(start_server: StartServer) -> None:
     server = start_server(OPENAI_API_KEY=CANARY, SECRET_KEY=f"secret-{CANARY}", MY_PRIVATE=CANARY)
-    code = PRY.replace("SERVER", str(server.pid))
+    code = PRY.replace("SERVERS", repr(server.pids))
     with ScriptedThread([Reply(Call("python", {"code": code})), Reply(Say("done"))]) as provider:
         profile = define_profile(server, provider.base_url, "responses", api_key=f"key-{CANARY}")
         session = SessionClient.create(server, provider=profile)
@@ -42,6 +42,7 @@ def test_code_finds_no_key_in_any_environment(start_server: StartServer) -> None
     assert CANARY not in json.dumps(session.snapshot())
     profiles = server.client().get("/api/providers").text
     assert CANARY not in profiles
-    assert CANARY not in server.log.read_text("utf-8")
-    stored = b"".join(path.read_bytes() for path in server.data_dir.glob("albedo.sqlite3*"))
+    assert CANARY not in server.output()
+    stored = server.stored()
+    assert b"look around" in stored
     assert CANARY.encode() not in stored

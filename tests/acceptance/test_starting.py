@@ -24,7 +24,7 @@ def test_a_fresh_server_answers_and_tells_where_it_is(server: ServerProcess) -> 
 def test_it_prints_one_line_that_can_be_clicked_and_no_token(server: ServerProcess) -> None:
     output = server.log.read_text("utf-8")
     assert len([line for line in output.splitlines() if server.url in line]) == 1
-    assert server.token not in output
+    assert server.token not in server.output()
 
 
 def test_what_it_makes_is_its_owner_s_alone(server: ServerProcess) -> None:
@@ -56,7 +56,7 @@ def test_data_and_token_outlive_a_crash_and_a_restart(fresh_server: ServerProces
     token = fresh_server.token
     made = fresh_server.client().post("/api/sessions", json={"name": "kept"})
     assert made.status_code == 201
-    fresh_server.restart(ServerProcess.kill9)
+    fresh_server.restart(crash=True)
     assert fresh_server.token == token
     kept = fresh_server.client().get(f"/api/sessions/{made.json()['id']}")
     assert kept.json()["name"] == "kept"
@@ -69,9 +69,11 @@ def test_a_bad_setting_stops_the_start_with_its_name(start_server: StartServer) 
         start_server(ALBEDO_QUEUE_LIMIT="many")
 
 
-def test_two_servers_cannot_share_a_data_folder(start_server: StartServer, tmp_path: Path) -> None:
+def test_two_servers_cannot_share_a_data_folder(
+    start_server: StartServer, make_server: StartServer, tmp_path: Path
+) -> None:
     data = tmp_path / "shared"
     start_server(data_dir=data)
-    other = ServerProcess(data)
+    other = make_server(data)
     with pytest.raises(AssertionError, match="Another server"):
         other.start()

@@ -18,6 +18,7 @@ import pytest
 from streaming.providers.scripted import Reply, ScriptedThread, wire_case
 from streaming.providers.scripted_parts import Say
 from tests.acceptance.conftest import define_profile
+from tests.support.modes import Servers
 from tests.support.recorder_tool import recorded
 from tests.support.request_checker import faults
 from tests.support.server import ServerProcess
@@ -92,11 +93,11 @@ def arguments_of(session: SessionClient, tool: Event) -> tuple[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Future[Played]]]:
+def played(servers: Servers, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Future[Played]]]:
     data_dir = tmp_path_factory.mktemp("wire") / "data"
     recorder = "tests.support.recorder_tool.RecorderTool"
     with (
-        ServerProcess(data_dir, ALBEDO_TOOLS=recorder, ALBEDO_KERNEL_PREWARMED="0") as server,
+        servers.running(data_dir, ALBEDO_TOOLS=recorder, ALBEDO_KERNEL_PREWARMED="0") as server,
         ThreadPoolExecutor(AT_ONCE) as pool,
     ):
         yield {path.stem: pool.submit(play, server, load(path)) for path in FILES}

@@ -8,21 +8,27 @@ import shutil
 import signal
 import sys
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
+import psycopg
 import pytest
+from psycopg import sql
 
 from tests.support.processes import end, wait_for
 from tests.support.server import ServerProcess
-from tests.support.services import PostgresServer
+from tests.support.services import PostgresServer, RedisNumbers
 
 # A launcher that is gone takes all its processes along.
 GONE_SECONDS = 15.0
 DRAIN_SECONDS = 45.0
+TABLES = "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"
 
 
 class DistributedProcess(ServerProcess):
-    """Web processes behind nginx, actor hosts, a Redis of its own; on `DATABASE_URL` where that is given."""
+    """Web processes behind nginx and actor hosts; on `DATABASE_URL` and `REDIS_URL` where they are given."""
+
+    start_seconds = 150.0
 
     def command(self) -> list[str]:
         return [sys.executable, "-m", "scripts.distributed", "--port", "0", "--data-dir", str(self.data_dir)]
@@ -32,6 +38,27 @@ class DistributedProcess(ServerProcess):
         """The pids of each kind that run now: `web`, `actors`, `nginx`, `redis`, `postgres`."""
         told = json.loads((self.data_dir / "processes.json").read_text("utf-8"))
         return {kind: pids if isinstance(pids, list) else [pids] * bool(pids) for kind, pids in told.items()}
+
+    @property
+    def actor_pids(self) -> list[int]:
+        return self.processes["actors"]
+
+    @property
+    def pids(self) -> list[int]:
+        return [self.pid, *self.processes["web"], *self.processes["actors"]]
+
+    def output(self) -> str:
+        logs = [self.log, *sorted((self.data_dir / "logs").glob("*.log"))]
+        return "\n".join(log.read_text("utf-8") for log in logs)
+
+    def stored(self) -> bytes:
+        """Every row of every table, as text."""
+        with psycopg.connect(self.environment["DATABASE_URL"]) as connection:
+            names = connection.execute(
+                "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"
+            ).fetchall()
+            rows = [connection.execute(_all_of(name)).fetchall() for (name,) in names]
+        return "\n".join(text for found in rows for (text,) in found).encode()
 
     def kill9(self) -> None:
         """Kill the launcher; back once nothing of it runs any more."""
@@ -49,6 +76,40 @@ class DistributedProcess(ServerProcess):
 
     def count(self, kind: str) -> int:
         return 2 if kind in ("web", "actors") else 1
+
+
+class SharingWhole(DistributedProcess):
+    """On a fresh database and an empty Redis number of servers that outlive it; lent from start to close."""
+
+    def __init__(
+        self, postgres: PostgresServer, redis: RedisNumbers, data_dir: Path, **environment: str
+    ) -> None:
+        super().__init__(data_dir, **environment)
+        self._postgres, self._redis = postgres, redis
+        self._lent = ExitStack()
+
+    def launch(self) -> None:
+        if "DATABASE_URL" not in self.environment:
+            self.environment["DATABASE_URL"] = url = self._postgres.new_database()
+            self._lent.callback(self._postgres.drop, url)
+        if "REDIS_URL" not in self.environment:
+            self.environment["REDIS_URL"] = self._lent.enter_context(self._redis.lent())
+        super().launch()
+
+    def close(self) -> None:
+        super().close()
+        self._lent.close()
+
+
+class LeapingWhole(SharingWhole):
+    """The same with actors whose clock goes on by `LEAP_SECONDS` at each `leap`."""
+
+    def command(self) -> list[str]:
+        return [sys.executable, "-m", "tests.support.leaping_distributed", *super().command()[3:]]
+
+    def leap(self) -> None:
+        for pid in self.actor_pids:
+            os.kill(pid, signal.SIGUSR1)
 
 
 def descendants(pid: int) -> set[int]:
@@ -100,6 +161,10 @@ def distributed(
     finally:
         whole.close()
     postgres_server.drop(url)
+
+
+def _all_of(table: str) -> sql.Composed:
+    return sql.SQL("SELECT t::text FROM {} AS t").format(sql.Identifier(table))
 
 
 def _parent(entry: Path) -> int | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import MutableMapping
 
-KEPT = frozenset({"ALBEDO_TEST_LIVE_VENDOR", "ALBEDO_TEST_SLOW"})
+KEPT = frozenset({"ALBEDO_TEST_LIVE_VENDOR", "ALBEDO_TEST_MODE", "ALBEDO_TEST_SLOW"})
 PREFIXES = ("ALBEDO_", "OPENAI_", "ANTHROPIC_", "AZURE_", "OPENROUTER_", "DJANGO_")
 NAMES = frozenset(
     {

@@ -45,15 +45,23 @@ def free_port() -> int:
 
 
 def _reserve(port: int) -> bool:
-    """An abstract socket's name is a lock that ends with its process."""
-    lock = socket.socket(socket.AF_UNIX)
-    try:
-        lock.bind(f"\0albedo-tests-port-{port}")
-    except OSError:
-        lock.close()
+    lock = claimed(f"port-{port}")
+    if lock is None:
         return False
     _reserved.append(lock)
     return True
+
+
+def claimed(name: str) -> socket.socket | None:
+    """A lock among all test processes, until it is closed or its process ends; None where another has it."""
+    lock = socket.socket(socket.AF_UNIX)
+    try:
+        # An abstract socket's name.
+        lock.bind(f"\0albedo-tests-{name}")
+    except OSError:
+        lock.close()
+        return None
+    return lock
 
 
 def _bindable(port: int) -> bool:

@@ -1,4 +1,7 @@
-"""The real server in a process of its own: started, killed, ended and started again on the same data."""
+"""The real server in a process of its own: started, killed, ended and started again on the same data.
+
+This is the embedded mode; `tests.support.modes` makes servers of the mode that is tested.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +10,12 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 import httpx
-import pytest
 
 from tests.support.environment import clean_environment
 from tests.support.processes import end, spawn, tail, wait_for
@@ -25,6 +27,8 @@ DRAIN_SECONDS = 60.0
 
 class ServerProcess:
     """`manage.py serve` on a free port. Facts (`url`, `token`, `pid`) come from its server.json."""
+
+    start_seconds = START_SECONDS
 
     def __init__(self, data_dir: Path, **environment: str) -> None:
         self.data_dir = data_dir
@@ -51,12 +55,30 @@ class ServerProcess:
         assert self._process is not None, "the server was not started"
         return self._process
 
-    def start(self) -> ServerProcess:
+    @property
+    def actor_pids(self) -> list[int]:
+        """The processes that run actors."""
+        return [self.pid]
+
+    @property
+    def pids(self) -> list[int]:
+        """Every process of ours that runs."""
+        return [self.pid]
+
+    def output(self) -> str:
+        """All that its processes ever wrote."""
+        return self.log.read_text("utf-8")
+
+    def stored(self) -> bytes:
+        """All that its database has, as it lies there."""
+        return b"".join(path.read_bytes() for path in self.data_dir.glob("albedo.sqlite3*"))
+
+    def start(self) -> Self:
         """Start and return once it accepts connections; the log stands in the failure where it does not."""
         self.launch()
         file = self.data_dir / "server.json"
         try:
-            wait_for(lambda: self._read_facts(file) or not self.alive(), "server.json", START_SECONDS)
+            wait_for(lambda: self._read_facts(file) or not self.alive(), "server.json", self.start_seconds)
         except AssertionError as error:
             self.kill9()
             raise AssertionError(f"{error}\n{tail(self.log)}") from None
@@ -81,12 +103,12 @@ class ServerProcess:
         """SIGTERM, which drains; its return code."""
         return end(self.process, signal.SIGTERM, DRAIN_SECONDS)
 
-    def restart(self, how: Callable[[ServerProcess], object] | None = None) -> ServerProcess:
-        """End it (by `how`, else by SIGTERM) and start it again on the same data."""
-        if how is None:
-            self.terminate()
+    def restart(self, *, crash: bool = False) -> Self:
+        """End it (by SIGTERM, or as a crash would) and start it again on the same data."""
+        if crash:
+            self.kill9()
         else:
-            how(self)
+            self.terminate()
         return self.start()
 
     def client(self, token: str | None = None, **options: Any) -> httpx.Client:
@@ -105,7 +127,7 @@ class ServerProcess:
         if self.alive():
             self.terminate()
 
-    def __enter__(self) -> ServerProcess:
+    def __enter__(self) -> Self:
         return self.start()
 
     def __exit__(
@@ -140,31 +162,3 @@ class LeapingServer(ServerProcess):
 
 
 StartServer = Callable[..., ServerProcess]
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
-    """One server for the tests of a module, which leave it running."""
-    with ServerProcess(tmp_path_factory.mktemp("server") / "data") as running:
-        yield running
-
-
-@pytest.fixture
-def start_server(tmp_path: Path) -> Iterator[StartServer]:
-    """Start servers with given environment variables, each on data of its own unless `data_dir` is given."""
-    started: list[ServerProcess] = []
-
-    def start(data_dir: Path | None = None, **environment: str) -> ServerProcess:
-        process = ServerProcess(data_dir or tmp_path / f"server-{len(started)}", **environment)
-        started.append(process)
-        return process.start()
-
-    yield start
-    for process in started:
-        process.close()
-
-
-@pytest.fixture
-def fresh_server(start_server: StartServer) -> ServerProcess:
-    """A server of this test alone: it may be killed."""
-    return start_server()

@@ -10,16 +10,20 @@ import os
 import shutil
 import subprocess
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
+from redis import Redis
 
 from tests.support.own_postgres import postgres_cluster, postgres_programs
 from tests.support.postgres import PostgresServer
-from tests.support.processes import accepts, end, free_port, spawn, tail, wait_for
+from tests.support.processes import accepts, claimed, end, free_port, spawn, tail, wait_for
 
 __all__ = [
     "PostgresServer",
+    "RedisNumbers",
     "RedisServer",
     "own_redis",
     "postgres_programs",
@@ -28,6 +32,9 @@ __all__ = [
     "redis_url",
     "start_redis",
 ]
+
+# What a Redis has unless it is told otherwise.
+NUMBERS = 16
 
 
 class RedisServer:
@@ -51,6 +58,26 @@ class RedisServer:
         if self.process is not None:
             end(self.process)
             self.process = None
+
+
+class RedisNumbers:
+    """The numbered databases of one Redis, lent out empty. What is published there, all numbers hear."""
+
+    def __init__(self, url: str) -> None:
+        self._url = urlsplit(url)
+
+    @contextmanager
+    def lent(self) -> Iterator[str]:
+        """The URL of one that nobody has. 0 is for those who share."""
+        for number in range(1, NUMBERS):
+            lock = claimed(f"redis-{self._url.netloc}-{number}")
+            if lock is not None:
+                break
+        else:
+            raise AssertionError("every database of the Redis is in use")
+        with lock, Redis.from_url(url := self._url._replace(path=f"/{number}").geturl()) as client:
+            client.flushdb()
+            yield url
 
 
 def start_redis(folder: Path) -> RedisServer:
