@@ -89,6 +89,7 @@ class LeaseKeeper:
         self._renewed_at = dict.fromkeys(renewal.generations, renewal.since)
         for session_id, actor in held.items():
             if renewal.generations.get(session_id) != actor.fence.generation:
+                log.warning("session %s: its lease is lost, its actor stops", session_id)
                 actor.fence_off()
             elif renewal.heads[session_id] < heads[session_id]:
                 log.warning("session %s: the database has lost entries, its actor stops", session_id)

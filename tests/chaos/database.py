@@ -23,6 +23,10 @@ class Database(ABC):
     def rows(self, query: LiteralString, *parameters: Any) -> list[tuple[Any, ...]]: ...
 
     @abstractmethod
+    def write(self, query: LiteralString, *parameters: Any) -> int:
+        """Change rows behind the product's back; how many."""
+
+    @abstractmethod
     def hold(self, table: str = SESSIONS) -> Any:
         """A context in which nobody else commits a write; with PostgreSQL, none that touches `table`."""
 
@@ -41,6 +45,10 @@ class Sqlite(Database):
     def rows(self, query: LiteralString, *parameters: Any) -> list[tuple[Any, ...]]:
         with closing(sqlite3.connect(f"file:{self.file}?mode=ro", uri=True, timeout=30)) as connection:
             return connection.execute(query.replace("%s", "?"), parameters).fetchall()
+
+    def write(self, query: LiteralString, *parameters: Any) -> int:
+        with closing(sqlite3.connect(self.file, isolation_level=None, timeout=30)) as connection:
+            return connection.execute(query.replace("%s", "?"), parameters).rowcount
 
     @contextmanager
     def hold(self, table: str = SESSIONS) -> Iterator[None]:
@@ -62,6 +70,10 @@ class Postgres(Database):
     def rows(self, query: LiteralString, *parameters: Any) -> list[tuple[Any, ...]]:
         with psycopg.connect(self._url, autocommit=True) as connection:
             return connection.execute(query, parameters).fetchall()
+
+    def write(self, query: LiteralString, *parameters: Any) -> int:
+        with psycopg.connect(self._url, autocommit=True) as connection:
+            return connection.execute(query, parameters).rowcount
 
     @contextmanager
     def hold(self, table: str = SESSIONS) -> Iterator[None]:

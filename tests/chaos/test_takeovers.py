@@ -93,10 +93,9 @@ def zombie(rig: Rig, *, in_tool: bool) -> None:
 
 
 def says_so(rig: Rig, user: Client) -> bool:
-    return any(
-        f"session {user.session}: {words}" in rig.target.log_text()
-        for words in ("the lease is lost, generation 1", "no renewal in time")
-    )
+    """That its actor stops: told by a write, by a renewal, or by its own clock."""
+    sentences = ("the lease is lost, generation 1", "its lease is lost", "no renewal in time")
+    return any(f"session {user.session}: {words}" in rig.target.log_text() for words in sentences)
 
 
 @row("F07", seeds=1)
@@ -107,6 +106,34 @@ def test_f07_an_owner_that_was_stopped_while_an_answer_came(cluster_rig: Rig) ->
 @row("F07", seeds=1)
 def test_f07_an_owner_that_was_stopped_while_a_tool_ran(cluster_rig: Rig) -> None:
     zombie(cluster_rig, in_tool=True)
+
+
+@row("F07", seeds=1)
+def test_f07_an_owner_that_has_not_heard_of_its_successor(cluster_rig: Rig) -> None:
+    """Its lease ends before its time, so that it works on: the fence of its writes alone holds it back."""
+    rig = cluster_rig
+    user = rig.session()
+    for number in range(2):
+        rig.reader(user, number=number)
+    plan = rig.plan(Step(words=30))
+    barrier = rig.model.hold(plan, after=rig.rng.randrange(1, 30))
+    user.ask(plan)
+    assert barrier.reached.wait_in_thread(60)
+    owner, key = owner_of(rig, user), rig.target.database.key(user.session)
+
+    def taken() -> bool:
+        """A renewal in time makes the lease good again: then it ends once more."""
+        rig.target.database.write(
+            "UPDATE sessions_app_session SET lease_until = '2000-01-01' WHERE id = %s AND generation = 1", key
+        )
+        return rig.target.owner(user.session) not in (owner, None)
+
+    wait_for(taken, "another owner", 60)
+    barrier.release.set()
+    wait_for(lambda: says_so(rig, user), "the old owner's last words", 60)
+    user.ask(rig.plan())
+    rig.check()
+    assert [run["state"] for run in user.runs()] == ["abandoned", "completed"]
 
 
 @pytest.mark.timeout(600)

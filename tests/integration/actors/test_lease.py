@@ -61,13 +61,18 @@ async def test_who_is_alone_is_found_by_its_lease_while_the_database_cannot_be_w
     assert fresh.lease_until > timezone.now() + timedelta(seconds=60)
 
 
-async def test_an_actor_whose_session_another_host_has_is_fenced_off(session: Session) -> None:
+async def test_an_actor_whose_session_another_host_has_is_fenced_off_and_the_log_says_so(
+    session: Session, caplog: pytest.LogCaptureFixture
+) -> None:
     claim = await executor.write(claimed, session)
     await executor.write(claims.abandon, claim.fence)
     await executor.write(claimed, session, "two")
     held = Held(claim.fence)
     await LeaseKeeper("one", ActorLimits(), {session.id: held}).renew()
     assert held.fenced
+    assert [record.getMessage() for record in caplog.records] == [
+        f"session {session.id}: its lease is lost, its actor stops"
+    ]
 
 
 async def test_an_actor_that_was_not_renewed_in_time_is_fenced_off_before_anything_else(
