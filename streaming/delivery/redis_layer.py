@@ -52,11 +52,16 @@ def _honest(kind: type[AbstractConnection]) -> type[AbstractConnection]:
 class RedisGroupLayer(RedisPubSubChannelLayer):  # type: ignore[misc]
     """As the stock one. Each of `hosts` is a mapping with an `address` (a URL) and options of the client.
 
+    What is published is heard in every numbered database of a Redis: names carry the number, so that each can
+    serve an installation of its own.
+
     `losses` are called when subscribers were cut off for a moment, and may have missed something.
     """
 
     def __init__(self, hosts: list[dict[str, Any]], **options: Any) -> None:
-        super().__init__(hosts=[self._host(**host) for host in hosts], **options)
+        parsed = [self._host(**host) for host in hosts]
+        prefix = f"albedo-{parsed[0].get('db', 0)}-"
+        super().__init__(hosts=parsed, **{"prefix": prefix, **options})
         self.losses: set[Callable[[], None]] = set()
 
     async def new_channel(self, prefix: str = "specific.") -> str:

@@ -12,7 +12,7 @@ from redis.asyncio import Redis
 
 from streaming.delivery.redis_layer import RedisGroupLayer
 from streaming.layer import listen
-from tests.support.services import RedisServer
+from tests.support.services import RedisNumbers, RedisServer
 
 PATIENCE_SECONDS = 40
 
@@ -132,6 +132,22 @@ async def test_a_channel_that_cannot_be_opened_leaves_nothing_behind(own_redis: 
     await asyncio.to_thread(own_redis.start)
     assert await layer.new_channel("hub") in layer._get_layer().channels
     await layer.flush()
+
+
+async def test_two_numbers_of_a_redis_do_not_hear_each_other(redis_url: str) -> None:
+    numbers = RedisNumbers(redis_url)
+    with numbers.lent() as one, numbers.lent() as two:
+        ours, theirs = RedisGroupLayer([{"address": one}]), RedisGroupLayer([{"address": two}])
+        member, other = await Member(ours).join("group"), await Member(theirs).join("group")
+        for number in range(3):
+            await theirs.group_send("group", {"type": "note", "number": number})
+        await heard_again(member, "group", 1_000)
+        await heard_again(other, "group", 2_000)
+        assert min(member.heard) >= 1_000
+        assert not member.heard & other.heard
+        for layer, left in ((ours, member), (theirs, other)):
+            await left.leave()
+            await layer.flush()
 
 
 @pytest.mark.parametrize(
