@@ -9,10 +9,12 @@ from typing import Any
 from django.core.asgi import get_asgi_application
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "albedo_project.settings")
-django_application: Any = get_asgi_application()
+django: Any = get_asgi_application()
 
 # Models can be imported only behind Django's own start.
+from albedo_project.checks import warn_of_server  # noqa: E402
 from albedo_project.files import raise_file_limit  # noqa: E402
+from albedo_project.serving.bodies import bounded  # noqa: E402
 from albedo_project.serving.draining import end_with_zero, on_signal  # noqa: E402
 from albedo_project.serving.limits import server_limits  # noqa: E402
 from albedo_project.serving.line import Lines  # noqa: E402
@@ -22,7 +24,10 @@ from streaming import routing  # noqa: E402
 from streaming.delivery import process  # noqa: E402
 from streaming.delivery.refusals import Receive, Scope, SendAsgi  # noqa: E402
 
-lines = Lines(server_limits())
+limits = server_limits()
+lines = Lines(limits)
+bounded_django = bounded(django, limits)
+warn_of_server()
 
 
 async def application(scope: Scope, receive: Receive, send: SendAsgi) -> None:
@@ -37,7 +42,7 @@ async def application(scope: Scope, receive: Receive, send: SendAsgi) -> None:
         elif (stream := routing.event_stream(scope, receive, line.send)) is not None:
             await stream
         else:
-            await django_application(scope, receive, send)
+            await bounded_django(scope, receive, send)
 
 
 async def _lifespan(receive: Receive, send: SendAsgi) -> None:

@@ -13,6 +13,9 @@ from django.core.exceptions import ImproperlyConfigured
 
 SECRET_KEY_BYTES = 64
 ENCRYPTION_KEY_BYTES = 32
+SECRET_CHARS, SECRET_DIFFERENT_CHARS = 40, 10
+# What stands in for a secret until somebody sets one; in a random one none of them is found.
+SAMPLE_WORDS = ("change", "example", "insecure", "password", "replace", "sample", "secret", "your-", "your_")
 
 
 def private_directory(path: Path) -> Path:
@@ -63,6 +66,16 @@ def new_encryption_key() -> str:
     return base64.urlsafe_b64encode(secrets.token_bytes(ENCRYPTION_KEY_BYTES)).decode()
 
 
+def checked_secret(name: str, value: str) -> str:
+    """`value` if nobody could guess it, else `ImproperlyConfigured` (which never shows it)."""
+    sample = any(word in text.lower() for text in (value, _decoded(value)) for word in SAMPLE_WORDS)
+    if sample or len(value) < SECRET_CHARS or len(set(value)) < SECRET_DIFFERENT_CHARS:
+        raise ImproperlyConfigured(
+            f"{name} is a sample or too simple. `python -m albedo_project.new_keys` makes a good one."
+        )
+    return value
+
+
 def checked_encryption_key(value: str) -> str:
     """`value` if it is a Fernet key, else `ImproperlyConfigured` (which never shows it)."""
     try:
@@ -72,6 +85,14 @@ def checked_encryption_key(value: str) -> str:
     if not good:
         raise ImproperlyConfigured("ENCRYPTION_KEY must be 32 bytes in URL-safe base64 (a Fernet key).")
     return value
+
+
+def _decoded(value: str) -> str:
+    """What stands in `value` as base64, if it is that: a sample may hide there."""
+    try:
+        return base64.b64decode(value, altchars=b"-_").decode("latin-1")
+    except ValueError:
+        return ""
 
 
 def _read(path: Path) -> str:

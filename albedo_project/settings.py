@@ -45,6 +45,10 @@ SECRET_KEY = env.text("SECRET_KEY") or keys.stored_key(SECRETS_DIR / "secret_key
 ENCRYPTION_KEY = keys.checked_encryption_key(
     env.text("ENCRYPTION_KEY") or keys.stored_key(SECRETS_DIR / "encryption_key", keys.new_encryption_key)
 )
+KEYS_GIVEN = bool(env.text("SECRET_KEY") and env.text("ENCRYPTION_KEY"))
+if PRODUCTION:
+    keys.checked_secret("SECRET_KEY", SECRET_KEY)
+    keys.checked_secret("ENCRYPTION_KEY", ENCRYPTION_KEY)
 
 DEBUG = False
 ALLOWED_HOSTS = env.items("ALLOWED_HOSTS", ("localhost", "127.0.0.1", "[::1]"))

@@ -12,7 +12,6 @@ from types import FrameType
 
 import uvicorn
 
-from albedo_project.serving.bodies import bounded
 from albedo_project.serving.limits import ServerLimits
 from streaming.delivery.refusals import App
 
@@ -83,7 +82,7 @@ def run_web(
     `trust_proxy`: X-Forwarded-Proto and X-Forwarded-For are believed, of whoever connects.
     """
     config = uvicorn.Config(
-        bounded(application, limits),
+        application,
         interface="asgi3",
         lifespan="on",
         log_config=None,

@@ -17,12 +17,9 @@ DIGITS = 18
 
 
 def bounded(application: App, limits: ServerLimits) -> App:
-    """`application`, which never sees more of a body than it may have."""
+    """`application`, over HTTP, which reads a body before it answers and never sees more than it may have."""
 
     async def answer(scope: Scope, receive: Receive, send: SendAsgi) -> None:
-        if scope["type"] != "http":
-            await application(scope, receive, send)
-            return
         body = Body(scope, receive, send, limits)
         if body.announced_too_large():
             await refuse_http(body.too_large(), send)
@@ -39,8 +36,6 @@ class Body:
         target = scope.get("raw_path") or scope["path"].encode()
         self._limit = limits.body_limit(scope["method"].encode(), target)
         self._announced = [value for name, value in scope["headers"] if name == b"content-length"]
-        # A stream answers without waiting for a body, and so may have begun when one turns out too large.
-        self._answer_is_ours = scope["method"] not in ("GET", "HEAD")
         self._receive, self._send, self._limits = receive, send, limits
         self._began = asyncio.get_running_loop().time()
         self._received = 0
@@ -79,6 +74,5 @@ class Body:
 
     async def _refuse(self, problem: Problem) -> dict[str, Any]:
         self._refused = True
-        if self._answer_is_ours:
-            await refuse_http(problem, self._send)
+        await refuse_http(problem, self._send)
         return {"type": "http.disconnect"}

@@ -91,16 +91,6 @@ async def test_a_body_that_does_not_come_is_refused() -> None:
     assert json.loads(sent[1]["body"])["code"] == "request_timeout"
 
 
-async def test_a_stream_that_has_begun_is_not_answered_twice() -> None:
-    async def streaming(scope: Scope, receive: Receive, send: SendAsgi) -> None:
-        await send({"type": "http.response.start", "status": 200, "headers": []})
-        while (await receive())["type"] != "http.disconnect":
-            pass
-
-    sent, _ = await asked([b"x" * 11], method="GET", application=streaming)
-    assert [message.get("status") for message in sent] == [200]
-
-
 async def test_behind_a_whole_body_the_client_s_end_is_waited_for_without_a_deadline() -> None:
     ends: list[str] = []
 
@@ -114,19 +104,3 @@ async def test_behind_a_whole_body_the_client_s_end_is_waited_for_without_a_dead
 
     await asked([b""], method="GET", application=waiting, limits=ServerLimits(body_seconds=0.01))
     assert ends == ["still there"]
-
-
-async def test_sockets_pass_as_they_are() -> None:
-    seen: list[Any] = []
-
-    async def application(scope: Scope, receive: Receive, send: SendAsgi) -> None:
-        seen.extend([scope, receive, send])
-
-    async def receive() -> Message:
-        return {}
-
-    async def send(message: Message) -> None: ...
-
-    scope = {"type": "websocket"}
-    await bounded(application, LIMITS)(scope, receive, send)
-    assert seen == [scope, receive, send]

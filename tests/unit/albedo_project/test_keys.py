@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import stat
 import threading
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 from cryptography.fernet import Fernet
 from django.core.exceptions import ImproperlyConfigured
 
-from albedo_project import keys
+from albedo_project import keys, new_keys
 
 
 def mode(path: Path) -> int:
@@ -84,3 +85,32 @@ def test_a_data_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(ImproperlyConfigured, match="DATA_DIR"):
         keys.private_directory(tmp_path / "file" / "data")
+
+
+def test_random_keys_are_good_for_production() -> None:
+    for key in (keys.new_secret_key(), keys.new_encryption_key()):
+        assert keys.checked_secret("KEY", key) == key
+
+
+@pytest.mark.parametrize(
+    "sample",
+    [
+        "...",
+        "change-me-before-you-deploy-this-anywhere-please",
+        "django-insecure-8f3l&2k#9x!q0zr7v5w1m4n6b8c2t9y3u",
+        "a" * 64,
+        base64.urlsafe_b64encode(bytes(32)).decode(),
+        base64.urlsafe_b64encode(b"a sample key of 32 bytes in here").decode(),
+        "é" * 64,
+    ],
+)
+def test_a_sample_is_refused_and_not_shown(sample: str) -> None:
+    with pytest.raises(ImproperlyConfigured, match="SECRET_KEY is a sample") as refused:
+        keys.checked_secret("SECRET_KEY", sample)
+    assert sample not in str(refused.value)
+
+
+def test_an_environment_file_gets_both_keys() -> None:
+    given = dict(line.split("=", 1) for line in new_keys.lines().splitlines())
+    assert given.keys() == {"SECRET_KEY", "ENCRYPTION_KEY"}
+    assert keys.checked_encryption_key(given["ENCRYPTION_KEY"])

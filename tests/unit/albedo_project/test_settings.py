@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from pathlib import Path
 
+import pytest
+
+from albedo_project import new_keys
 from manage import hand_over
 from tests.support.commands import run_python as run
 
@@ -72,7 +76,33 @@ def test_the_production_profile_passes_django_s_own_check_in_silence(tmp_path: P
     assert "no issues" in result.stdout
 
 
-def test_options_of_serve_are_handed_over_before_settings_load() -> None:
+def test_so_does_one_for_several_machines_whose_keys_are_given(tmp_path: Path) -> None:
+    given = dict(line.split("=", 1) for line in new_keys.lines().splitlines())
+    database = {
+        "DATABASE_URL": "postgresql://albedo:x@127.0.0.1:1/albedo",
+        "REDIS_URL": "redis://127.0.0.1:1/0",
+    }
+    command = ("manage.py", "check", "--deploy", "--fail-level", "WARNING")
+    result = run(*command, DATA_DIR=str(tmp_path), ALBEDO_ENV="production", **database, **given)
+    assert result.returncode == 0, result.stderr
+    assert "no issues" in result.stdout
+    warned = run(*command, DATA_DIR=str(tmp_path), ALBEDO_ENV="production", **database)
+    assert warned.returncode != 0
+    assert "albedo.W002" in warned.stderr
+
+
+@pytest.mark.parametrize("name", ["SECRET_KEY", "ENCRYPTION_KEY"])
+def test_production_does_not_start_with_a_sample_key(name: str, tmp_path: Path) -> None:
+    sample = base64.urlsafe_b64encode(b"change-me-change-me-change-me-32").decode()
+    embedded = run("manage.py", "check", DATA_DIR=str(tmp_path), **{name: sample})
+    assert embedded.returncode == 0, embedded.stderr
+    result = run("manage.py", "check", DATA_DIR=str(tmp_path), ALBEDO_ENV="production", **{name: sample})
+    assert result.returncode != 0
+    assert f"{name} is a sample" in result.stderr
+    assert sample not in result.stderr
+
+
+def test_options_of_servers_are_handed_over_before_settings_load() -> None:
     assert hand_over(["--data-dir", "/d", "--port", "0", "--host=::1"]) == {
         "DATA_DIR": "/d",
         "ALBEDO_BIND_HOST": "::1",
