@@ -1,6 +1,7 @@
 # make run             set up and serve (PORT, DATA_DIR)
 # make run-distributed the same as processes of their own, on PostgreSQL and Redis, behind nginx (WEBS, HOSTS)
 # make test            set up and run every test
+# make test-distributed run the acceptance tests on the distributed mode (make test has the most important ones)
 # make chaos           try faults over many seeds (SEEDS, SEED, ROW, TARGET: see tests/chaos)
 # make check           format, lint, types, import rules
 # make install         set up only
@@ -22,7 +23,7 @@ READY := $(VENV)/.ready
 READY_DEV := $(VENV)/.ready-dev
 SOURCES := manage.py albedo_project sessions_app streaming tests scripts $(wildcard bench)
 
-.PHONY: install install-dev run run-distributed test chaos check format docs pin clean
+.PHONY: install install-dev run run-distributed test test-distributed chaos check format docs pin clean
 
 install: $(READY)
 install-dev: $(READY_DEV)
@@ -47,6 +48,11 @@ run-distributed: install
 test: install-dev
 	scripts/system-packages tests
 	env -u DATA_DIR $(PYTHON) -m scripts.second_look --numprocesses $(WORKERS) --dist loadfile $(TESTS)
+
+test-distributed: install-dev
+	scripts/system-packages tests
+	env -u DATA_DIR ALBEDO_TEST_MODE=distributed $(PYTHON) -m pytest \
+		--numprocesses $(WORKERS) --dist loadfile tests/acceptance
 
 SEEDS ?= 20
 SEED ?=

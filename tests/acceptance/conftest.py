@@ -12,6 +12,7 @@ from uuid_utils.compat import uuid4
 
 from streaming.providers.scripted import ScriptedThread
 from streaming.providers.scripted_http import Script, ScriptedRequest
+from tests.support.modes import MODE
 from tests.support.request_checker import faults
 from tests.support.server import ServerProcess
 from tests.support.session import SessionClient
@@ -31,6 +32,12 @@ class Model:
 
 
 MakeModel = Callable[..., Model]
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    mark = item.get_closest_marker("embedded")
+    if mark is not None and MODE != "embedded":
+        pytest.skip(f"of the embedded mode alone: {mark.kwargs['reason']}")
 
 
 @pytest.fixture(params=["chat_completions", "responses"])

@@ -116,6 +116,7 @@ def health(server: ServerProcess) -> Iterator[Asker]:
     asker.close()
 
 
+@pytest.mark.embedded(reason="it locks SQLite's file")
 def test_a_file_that_another_program_holds_takes_no_inputs(server: ServerProcess, health: Asker) -> None:
     health.all_see(WELL)
     threads = threads_of(server.pid)
@@ -128,6 +129,7 @@ def test_a_file_that_another_program_holds_takes_no_inputs(server: ServerProcess
     health.sees(WELL)
 
 
+@pytest.mark.embedded(reason="it takes SQLite's file away")
 def test_a_file_that_was_taken_away_is_missed_and_its_return_is_noticed(
     server: ServerProcess, health: Asker
 ) -> None:
@@ -139,6 +141,7 @@ def test_a_file_that_was_taken_away_is_missed_and_its_return_is_noticed(
     health.sees(WELL)
 
 
+@pytest.mark.embedded(reason="the proxy here is stopped first")
 def test_a_server_says_that_it_drains_before_it_refuses_connections(start_server: StartServer) -> None:
     server = start_server(ALBEDO_DRAIN_LISTEN_SECONDS="3600")
     held = Barrier()

@@ -97,7 +97,7 @@ def test_a_stop_while_arguments_are_written_clears_them_and_nothing_runs(
 
 @pytest.mark.parametrize("kind", CELLS)
 def test_a_stop_ends_a_cell_whatever_it_does(
-    server: ServerProcess, leaping: Leaping, model_on: MakeModel, kind: str
+    server: ServerProcess, leaping: ServerProcess, model_on: MakeModel, kind: str
 ) -> None:
     # What must be killed is killed soon there; what need not be has all its time here.
     made = model_on(

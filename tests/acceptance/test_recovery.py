@@ -193,6 +193,7 @@ def test_a_second_server_on_the_same_data_refuses_to_start(
     assert facts
 
 
+@pytest.mark.embedded(reason="it locks SQLite's file")
 def test_a_database_that_another_program_holds_costs_a_wait_and_no_run(start_server: StartServer) -> None:
     server = start_server(ALBEDO_ACTOR_SELF_FENCE_SECONDS="0.4", ALBEDO_ACTOR_RENEW_SECONDS="0.2")
     code = "import os, time\nprint('begun', flush=True)\nwhile not os.path.exists('go'): time.sleep(0.05)"
