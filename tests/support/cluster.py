@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -80,14 +81,14 @@ class Cluster:
         self._webs.append(web)
         return web
 
-    def launch_host(self) -> subprocess.Popen[bytes]:
+    def launch_host(self, **environment: str) -> subprocess.Popen[bytes]:
         """A host that may not be ready yet."""
         number = len(self._processes)
-        return self._spawn([sys.executable, "manage.py", "run_actors"], f"host-{number}")
+        return self._spawn([sys.executable, "manage.py", "run_actors"], f"host-{number}", environment)
 
-    def host(self) -> subprocess.Popen[bytes]:
+    def host(self, **environment: str) -> subprocess.Popen[bytes]:
         log = self._folder / f"host-{len(self._processes)}.log"
-        process = self.launch_host()
+        process = self.launch_host(**environment)
         wait_for(
             lambda: b"is ready" in log.read_bytes() or process.poll() is not None, "the host", START_SECONDS
         )
@@ -100,17 +101,19 @@ class Cluster:
     def close(self) -> None:
         for web in self._webs:
             web.close()
-        for process in reversed(self._processes):
+        left = [process for process in self._processes if process.poll() is None]
+        for process in left:
+            process.send_signal(signal.SIGTERM)
             # One that a test stopped must go on to be ended.
-            if process.poll() is None:
-                process.send_signal(signal.SIGCONT)
-            end(process)
+            process.send_signal(signal.SIGCONT)
+        for process in left:
+            end(process, signal.SIGCONT)
 
     def _spawn(
-        self, command: list[str], name: str, environment: dict[str, str] | None = None
+        self, command: list[str], name: str, environment: Mapping[str, str]
     ) -> subprocess.Popen[bytes]:
         log = self._folder / f"{name}.log"
-        process = spawn(command, log, {**self.environment, **(environment or {})}, folder=PROJECT)
+        process = spawn(command, log, {**self.environment, **environment}, folder=PROJECT)
         self._processes.append(process)
         return process
 
