@@ -20,6 +20,7 @@ from typing import ParamSpec, TypeVar
 from django.conf import settings
 from django.db import Error, close_old_connections, connections
 
+from sessions_app.instance import draining
 from sessions_app.store.trouble import Busy, Kind, trouble_of
 
 P = ParamSpec("P")
@@ -27,6 +28,8 @@ T = TypeVar("T")
 
 # A wait that is over before it began still lets a free lock be taken.
 SHORTEST_WAIT_SECONDS = 0.05
+# A process that ends has no time for a lock that another program holds on to.
+DRAINING_SECONDS = 3.0
 # More in one queue than its threads can do in the time is refused at once: those in it would wait in vain.
 QUEUED_MOST = 1_000
 
@@ -85,7 +88,7 @@ def close() -> None:
 async def _bounded(queue: _Queue, job: Callable[[], T], *, writes: bool) -> T:
     if queue.waiting >= QUEUED_MOST:
         raise Busy("too much waits for the database")
-    seconds = float(settings.ALBEDO["database_busy_seconds"])
+    seconds = _patience_seconds()
     deadline = time.monotonic() + seconds
     future = queue.pool.submit(_with_live_connection, job, deadline if writes else None)
     gave_up = False
@@ -106,6 +109,11 @@ async def _bounded(queue: _Queue, job: Callable[[], T], *, writes: bool) -> T:
     finally:
         queue.waiting -= 1
         timer.cancel()
+
+
+def _patience_seconds() -> float:
+    usual = float(settings.ALBEDO["database_busy_seconds"])
+    return min(usual, DRAINING_SECONDS) if draining.begun else usual
 
 
 def _with_live_connection(job: Callable[[], T], deadline: float | None) -> T:

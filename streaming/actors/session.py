@@ -185,8 +185,11 @@ class SessionActor(AsyncConsumer):  # type: ignore[misc]
 
     async def drain(self) -> None:
         """Let the step end within its grace, interrupt what is left, give the lease back."""
-        await self._work.drain(self._services.limits.actor.drain_seconds)
-        if not await self._released(claims.release):
+        try:
+            await self._work.drain(self._services.limits.actor.drain_seconds)
+            await self._released(claims.release)
+        finally:
+            # Also where its host waits no longer: a run that cannot be stored would not end by itself.
             self._depart(Departure.LEFT)
 
     async def _leave_when_idle(self) -> None:
