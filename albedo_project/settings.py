@@ -21,6 +21,8 @@ SECRETS_DIR = keys.private_directory(DATA_DIR / "secrets")
 ALBEDO = read_tunables(env)
 INSPECT = env.flag("ALBEDO_INSPECT")
 METRICS_TOKEN = env.text("ALBEDO_METRICS_TOKEN")
+METRICS_HOST = env.text("ALBEDO_METRICS_HOST", "127.0.0.1")
+METRICS_PORT = env.integer("ALBEDO_METRICS_PORT", 0)
 NOTIFY_SOCKET = env.text("NOTIFY_SOCKET")
 LIVE_BACKEND = "streaming.delivery.port.ChannelLive"
 TOOLS = env.items("ALBEDO_TOOLS", ("streaming.tools.python.PythonTool",))
@@ -54,6 +56,8 @@ DEBUG = False
 ALLOWED_HOSTS = env.items("ALLOWED_HOSTS", ("localhost", "127.0.0.1", "[::1]"))
 if (bind_host := env.text("ALBEDO_BIND_HOST")) and bind_host not in ALLOWED_HOSTS:
     ALLOWED_HOSTS.append(f"[{bind_host}]" if ":" in bind_host else bind_host)
+if METRICS_PORT and METRICS_HOST not in ALLOWED_HOSTS:
+    ALLOWED_HOSTS.append(f"[{METRICS_HOST}]" if ":" in METRICS_HOST else METRICS_HOST)
 CSRF_TRUSTED_ORIGINS = env.items("CSRF_TRUSTED_ORIGINS")
 
 INSTALLED_APPS = [
@@ -146,6 +150,8 @@ if PRODUCTION:
     # The prefix makes browsers refuse the cookie from a sibling domain or over plain HTTP.
     SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = "__Host-sessionid", "__Host-csrftoken"
     SECURE_SSL_REDIRECT = True
+    # Balancers and Prometheus ask each process itself, behind whatever ends TLS.
+    SECURE_REDIRECT_EXEMPT = ["^api/health$", "^metrics$"]
     SECURE_HSTS_SECONDS = 365 * 24 * 3600
     SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = True
 TRUST_PROXY = env.flag("ALBEDO_TRUST_PROXY")

@@ -63,6 +63,10 @@ VARIABLES: tuple[Variable, ...] = (
         "Names of variables that kernels may see besides the usual.",
     ),
     Variable("ALBEDO_METRICS_TOKEN", "text", "none: staff only", "Bearer token that may read /metrics."),
+    Variable(
+        "ALBEDO_METRICS_PORT", "number", "none", "Where `run_actors` answers /metrics; web servers do anyway."
+    ),
+    Variable("ALBEDO_METRICS_HOST", "text", "127.0.0.1", "Its address; joins ALLOWED_HOSTS."),
     Variable("ALBEDO_LOG_LEVEL", "text", "INFO", "DEBUG, INFO, WARNING or ERROR."),
     Variable("NOTIFY_SOCKET", "text", "none", "Set by systemd: where a process says that it is ready."),
 )

@@ -12,6 +12,7 @@ from django.core.exceptions import ImproperlyConfigured
 from sessions_app.models import Session
 from sessions_app.store import claims, executor, profiles
 from sessions_app.store.sessions import resolve_mcp_servers
+from streaming import meters
 from streaming.actors.host import ActorHost, host_name
 from streaming.actors.services import Services
 from streaming.actors.session import SessionActor
@@ -95,6 +96,7 @@ class Runtime:
             await executor.write(claims.free_all)
         await self._demo.start()
         await self._kernels.start()
+        meters.breakers.report = lambda: self._client.report()["breakers"]
         self.host.start(alone=alone)
 
     async def drain(self) -> None:

@@ -6,6 +6,7 @@ from django.http import HttpRequest, HttpResponse
 from ninja import Query, Router
 from pydantic import Field
 
+from sessions_app import meters
 from sessions_app.access import access_session
 from sessions_app.api.answers import answer
 from sessions_app.api.gate import user_of
@@ -27,4 +28,7 @@ async def get_stream_page(request: HttpRequest, session_id: str, query: Query[St
     """The events after a cursor, or a reset with a snapshot. Starts the session's actor."""
     session = await access_session(user_of(request), session_id)
     cursor = parse_cursor(query.after_generation, query.after_seq)
-    return answer(await attach_page(session.id, cursor, tail=query.tail))
+    page = await attach_page(session.id, cursor, tail=query.tail)
+    if page["attach"]["reason"] is not None:
+        meters.RESETS.labels(page["attach"]["reason"]).inc()
+    return answer(page)

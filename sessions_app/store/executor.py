@@ -20,6 +20,7 @@ from typing import ParamSpec, TypeVar
 from django.conf import settings
 from django.db import Error, close_old_connections, connections
 
+from sessions_app import meters
 from sessions_app.instance import draining
 from sessions_app.store.trouble import Busy, Kind, trouble_of
 
@@ -38,24 +39,25 @@ class _Queue:
     """One pool, and how much waits for it."""
 
     def __init__(self, workers: int, name: str) -> None:
-        self.pool = ThreadPoolExecutor(max_workers=workers, thread_name_prefix=name)
+        self.pool = ThreadPoolExecutor(max_workers=workers, thread_name_prefix=f"store-{name}")
+        self.name = name
         self.waiting = 0
 
 
 @cache
 def _writer() -> _Queue:
     single = connections["default"].vendor == "sqlite"
-    return _Queue(1 if single else int(settings.ALBEDO["store_writers"]), "store-write")
+    return _Queue(1 if single else int(settings.ALBEDO["store_writers"]), "write")
 
 
 @cache
 def _reader() -> _Queue:
-    return _Queue(int(settings.ALBEDO["store_readers"]), "store-read")
+    return _Queue(int(settings.ALBEDO["store_readers"]), "read")
 
 
 @cache
 def _keeper() -> _Queue:
-    return _writer() if connections["default"].vendor == "sqlite" else _Queue(1, "store-keep")
+    return _writer() if connections["default"].vendor == "sqlite" else _Queue(1, "keep")
 
 
 async def write(fn: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -87,10 +89,10 @@ def close() -> None:
 
 async def _bounded(queue: _Queue, job: Callable[[], T], *, writes: bool) -> T:
     if queue.waiting >= QUEUED_MOST:
-        raise Busy("too much waits for the database")
+        raise _busy("too much waits for the database")
     seconds = _patience_seconds()
-    deadline = time.monotonic() + seconds
-    future = queue.pool.submit(_with_live_connection, job, deadline if writes else None)
+    asked = time.monotonic()
+    future = queue.pool.submit(_timed, queue.name, asked, job, asked + seconds if writes else None)
     gave_up = False
 
     def give_up() -> None:
@@ -104,11 +106,26 @@ async def _bounded(queue: _Queue, job: Callable[[], T], *, writes: bool) -> T:
     except asyncio.CancelledError:
         task = asyncio.current_task()
         if gave_up and task is not None and not task.cancelling():
-            raise Busy("the database is busy") from None
+            raise _busy("the database is busy") from None
         raise
     finally:
         queue.waiting -= 1
         timer.cancel()
+
+
+def _busy(detail: str) -> Busy:
+    meters.TROUBLES.labels(Kind.BUSY.value).inc()
+    return Busy(detail)
+
+
+def _timed(queue: str, asked: float, job: Callable[[], T], deadline: float | None) -> T:
+    began = time.monotonic()
+    meters.WAITS.labels(queue).observe(began - asked)
+    try:
+        return _with_live_connection(job, deadline)
+    finally:
+        if deadline is not None:
+            meters.WRITES.observe(time.monotonic() - began)
 
 
 def _patience_seconds() -> float:
@@ -124,8 +141,10 @@ def _with_live_connection(job: Callable[[], T], deadline: float | None) -> T:
         return job()
     except Exception as error:
         trouble = trouble_of(error)
-        if trouble is not None and trouble.kind in (Kind.READ_ONLY, Kind.FAILED):
-            _discard_connection()
+        if trouble is not None:
+            meters.TROUBLES.labels(trouble.kind.value).inc()
+            if trouble.kind in (Kind.READ_ONLY, Kind.FAILED):
+                _discard_connection()
         raise
     finally:
         # What is done is done: a connection that broke after it takes nothing back.

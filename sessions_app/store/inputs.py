@@ -11,6 +11,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
+from sessions_app import meters
 from sessions_app.ids import new_id
 from sessions_app.models import Input, Run, Session
 from sessions_app.problems import Conflict, NotFound, QueueFull
@@ -84,6 +85,7 @@ def _append(session: Session, author: User, asked: NewInput) -> Input:
     session.input_order += 1
     session.activity_at = timezone.now()
     session.save(update_fields=["input_order", "activity_at"])
+    transaction.on_commit(meters.INPUTS.inc)
     return Input.objects.create(
         session=session,
         uid=asked.uid or new_id(),

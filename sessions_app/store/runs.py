@@ -12,6 +12,7 @@ from django.db import transaction
 from django.db.models.functions import Substr
 from django.utils import timezone
 
+from sessions_app import meters
 from sessions_app.models import Entry, Input, Run, Session, ToolCall
 from sessions_app.render import PREVIEW_SCALARS
 from sessions_app.store.calls import EndedCall, end_open_calls
@@ -122,6 +123,7 @@ def end_run(session: Session, run_id: UUID, end: RunEnd, *, running_calls: str) 
     if run.interrupt_requested_at is not None:
         run.settled_at = now
     run.save()
+    transaction.on_commit(meters.RUNS.labels(end.state).inc)
     return EndedRun(run, calls, _input_uids(run))
 
 

@@ -22,6 +22,7 @@ from django.db import DatabaseError
 from sessions_app.store import claims, executor
 from sessions_app.store.fence import Fence, LeaseLost
 from sessions_app.store.settled import settled
+from streaming import meters
 from streaming.actors.beat import Beat
 from streaming.actors.lease import LeaseKeeper
 from streaming.actors.presence import Presence
@@ -66,6 +67,7 @@ class ActorHost:
     def start(self, *, alone: bool = False) -> None:
         """`alone`: no other process has the database."""
         self._lease.alone = alone
+        meters.ACTORS.set_function(lambda: len(self._actors))
         self._beat = Beat(self.name, self._limits, alone=alone)
         self._loops = [
             asyncio.create_task(listen(self._layer, HOSTS_CHANNEL, self._take), name="host-listen"),
@@ -140,6 +142,8 @@ class ActorHost:
         finally:
             if self._actors.get(actor.session_id) is actor:
                 del self._actors[actor.session_id]
+        if departure is Departure.FENCED:
+            meters.LEASE_LOSSES.inc()
         if departure in (Departure.CRASHED, Departure.DELETED) and not self.draining:
             await self._let_go(actor, again=departure is Departure.CRASHED)
 

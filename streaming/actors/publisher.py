@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 from uuid import UUID
 
+from streaming import meters
 from streaming.endings import heed
 from streaming.feed.batch import Batch, envelope, hello, message
 from streaming.feed.capture import capture
@@ -112,7 +113,9 @@ class Publisher:
         for update in updates:
             if self._muted:
                 return
+            before = len(self.window)
             held = self.window.append(Event(update.type, dict(update.data)))
+            meters.EVICTIONS.inc(before + 1 - len(self.window))
             event = {"type": update.type, "sequence": held.sequence, "data": update.data}
             self._state = fold_live(self._state, event, self._bounds)
             self._news.set()

@@ -8,6 +8,7 @@ from uuid import UUID
 
 from sessions_app.ids import new_id
 from sessions_app.text import storable
+from streaming import meters
 from streaming.actors import recorder
 from streaming.actors.conversation import Conversation
 from streaming.actors.interrupts import RunInterrupted
@@ -16,7 +17,7 @@ from streaming.actors.turn import Turn
 from streaming.providers.attempt import Attempt
 from streaming.providers.errors import ProviderError
 from streaming.providers.events import Completed, StepEvent, TextDelta, ThinkingDelta
-from streaming.providers.record import CancelReason, rfc3339
+from streaming.providers.record import AttemptRecord, CancelReason, rfc3339
 from streaming.providers.retry import GiveUp, Retry, decide
 from streaming.providers.types import Profile, StepRequest, StepResponse
 
@@ -78,6 +79,7 @@ class Step:
         finally:
             self._asking = False
             self._attempt = attempt
+            _count(attempt.record)
             await recorder.save(turn.fence, attempt.record)
 
     async def wait(self, wait: Wait) -> None:
@@ -163,6 +165,13 @@ class Step:
                 return AttemptFailed(error.code, error.detail, error.retryable, seconds)
             case GiveUp():
                 return AttemptFailed(error.code, error.detail, error.retryable, None, has_fallback=more)
+
+
+def _count(record: AttemptRecord) -> None:
+    """As the exchange ended: a stop in the wait for the next attempt makes no second one."""
+    first = record.first_event_at
+    waited = (first - record.started_at).total_seconds() if first else None
+    meters.attempt_ended(record.provider, record.outcome or "failed", record.error_class, waited)
 
 
 def _closed_at(attempt: Attempt) -> datetime | None:

@@ -17,6 +17,7 @@ from sessions_app.models import Session
 from sessions_app.render import render_entry
 from sessions_app.store import runs
 from sessions_app.store.fence import Fence
+from streaming import meters
 from streaming.actors.calls import tell_ended
 from streaming.actors.driver import Driver
 from streaming.actors.lifecycle import Message, Phase, advance
@@ -121,6 +122,7 @@ class Work:
         """End a kernel that rests; the next call gets a fresh one. What is lost is told."""
         self._publisher.emit("note", {"code": "kernel_culled", "text": CULLED})
         await self._kernel.restart()
+        meters.KERNEL_CULLS.inc()
 
     async def close(self) -> None:
         await asyncio.gather(self._kernel.close(), self._mcp.close())

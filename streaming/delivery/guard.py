@@ -26,6 +26,7 @@ class Guest:
 
     user: User
     credentials: access.Credentials
+    transport: str
 
 
 def headers_of(scope: Scope) -> Mapping[str, str]:
@@ -52,7 +53,8 @@ async def admit(scope: Scope) -> Guest:
         identity = await access.identify(credentials)
     if identity is None:
         raise not_authenticated()
-    return Guest(identity.user, credentials)
+    transport = "websocket" if scope["type"] == "websocket" else "sse"
+    return Guest(identity.user, credentials, transport)
 
 
 async def session_of(guest: Guest, session_id: str) -> Session:

@@ -24,6 +24,8 @@ class Page:
     more: bool
     is_empty: bool
     text: str
+    # Why it begins with a reset, where it does.
+    reset: str | None = None
 
 
 # The whole envelope after a cursor, as `sessions_app.snapshots.attach_page` gives it.
@@ -38,6 +40,7 @@ def encoded(envelope: dict[str, Any]) -> Page:
         more=envelope["more"],
         is_empty=not envelope["events"],
         text=encode(envelope),
+        reset=envelope["attach"]["reason"],
     )
 
 

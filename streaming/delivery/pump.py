@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
+from sessions_app import meters
 from sessions_app.live import Cursor
 from streaming.delivery.codes import Close, Ended
 from streaming.delivery.mirror import Next
@@ -91,6 +92,8 @@ class Pump:
             page = following
             self._subscription.learn(page.cursor.generation, page.newest)
             await self._deliver(Delivery(page.cursor, page.text))
+            if page.reset is not None:
+                meters.RESETS.labels(page.reset).inc()
             following = await self._attach(page.cursor) if page.more else None
 
     async def _stay_alive(self, cursor: Cursor) -> None:

@@ -12,6 +12,7 @@ from django.db import Error
 
 from sessions_app.live import Cursor
 from sessions_app.problems import NotFound, Unavailable
+from streaming import meters
 from streaming.delivery import process
 from streaming.delivery.codes import Close, Ended
 from streaming.delivery.guard import Guest
@@ -80,6 +81,15 @@ async def until_ended(
     work: Coroutine[Any, Any, None], guest: Guest, session_id: UUID | None, departure: Departure
 ) -> Close | None:
     """Run `work` until it, the guard, the process or the client ends it: why, None where the client left."""
+    with meters.subscribed(guest.transport, "list" if session_id is None else "session") as counted:
+        code = await _until_ended(work, guest, session_id, departure)
+        counted.reason = code.name.lower() if code else "client"
+        return code
+
+
+async def _until_ended(
+    work: Coroutine[Any, Any, None], guest: Guest, session_id: UUID | None, departure: Departure
+) -> Close | None:
     watching = process.current().rechecks.watch(guest, session_id)
     tasks = [asyncio.create_task(part) for part in (work, watching, _process_ends(), _departs(departure))]
     try:

@@ -12,14 +12,17 @@ import sys
 import tempfile
 from collections import deque
 from collections.abc import Iterable, Mapping
+from functools import partial
 from pathlib import Path
 
 import zmq.asyncio
 
+from streaming import meters
 from streaming.kernel.environment import MARKER, allowed_environment
 from streaming.kernel.errors import KernelStartFailed
 from streaming.kernel.guard import Guard
 from streaming.kernel.manager import Host, Kernel, start_kernel
+from streaming.kernel.process import KernelProcess
 from streaming.kernel.setup import enter_workspace
 from streaming.limits import KernelLimits
 
@@ -93,6 +96,8 @@ class KernelPool:
         guard.start()
         context = zmq.asyncio.Context()
         self._host = Host(self.limits, self._python, self._environment, root, guard, context)
+        meters.KERNELS.labels("used").set_function(lambda: len(self._out))
+        meters.KERNELS.labels("warm").set_function(lambda: len(self._warm))
         self._refill()
 
     async def acquire(self, workspace: Path) -> Kernel:
@@ -152,7 +157,7 @@ class KernelPool:
     def _spawn(self) -> asyncio.Task[Kernel]:
         if self._host is None or self._closing:
             raise KernelStartFailed("kernels are not available: the server is stopping or not started")
-        return asyncio.create_task(start_kernel(self._host))
+        return asyncio.create_task(_counted(self._host))
 
     def _refill_soon(self, seconds: float) -> None:
         if self._refill_timer is not None:
@@ -174,6 +179,22 @@ class KernelPool:
             self._warm.remove(task)
             self._refill_soon(self._retry_seconds)
             self._retry_seconds = min(2 * self._retry_seconds, LONGEST_RETRY_SECONDS)
+
+
+async def _counted(host: Host) -> Kernel:
+    try:
+        kernel = await start_kernel(host)
+    except KernelStartFailed:
+        meters.KERNEL_STARTS.labels("failed").inc()
+        raise
+    meters.KERNEL_STARTS.labels("ok").inc()
+    kernel.process.watchers.add(partial(_count_death, kernel.process))
+    return kernel
+
+
+def _count_death(process: KernelProcess) -> None:
+    if not process.killed:
+        meters.KERNEL_DEATHS.inc()
 
 
 def _run_root(runtime_dir: str) -> Path:

@@ -16,12 +16,15 @@ BOOT = Path(__file__).parent / "inside" / "boot.py"
 class KernelProcess:
     """A running kernel. `died` is set once, from the loop, when the system says that it has ended.
 
+    `killed` says whether it was told to.
+
     Start it from the thread that lives as long as the server: the kernel dies with that thread.
     """
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self.pid = process.pid
         self.died = asyncio.Event()
+        self.killed = False
         self._process = process
         self._loop = asyncio.get_running_loop()
         self.watchers: set[Callable[[], None]] = set()
@@ -55,6 +58,7 @@ class KernelProcess:
         self._signal_group(signal.SIGINT)
 
     def kill(self) -> None:
+        self.killed = True
         self._signal_group(signal.SIGKILL)
 
     async def ended(self) -> None:

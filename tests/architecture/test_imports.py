@@ -9,16 +9,24 @@ from tests.architecture.source import PACKAGES, Module, imports, modules, within
 # Each package of ours, and the parts of the project that it may know besides itself.
 ALLOWED: dict[str, tuple[str, ...]] = {
     "streaming.limits": (),
+    "streaming.meters": (),
     "streaming.endings": (),
     "streaming.layer": ("streaming.endings",),
     "streaming.feed": ("streaming.limits",),
-    "streaming.kernel": ("streaming.limits",),
+    "streaming.kernel": ("streaming.limits", "streaming.meters"),
     "streaming.providers": ("streaming.limits",),
     "streaming.progress": ("streaming.limits", "streaming.providers.events"),
     "streaming.tools": ("streaming.limits", "streaming.kernel", "streaming.providers.types"),
-    "streaming.delivery": ("streaming.limits", "streaming.feed", "streaming.layer", "sessions_app"),
+    "streaming.delivery": (
+        "streaming.limits",
+        "streaming.meters",
+        "streaming.feed",
+        "streaming.layer",
+        "sessions_app",
+    ),
     "streaming.actors": (
         "streaming.limits",
+        "streaming.meters",
         "streaming.endings",
         "streaming.layer",
         "streaming.feed",
@@ -65,7 +73,18 @@ PURE = (
     "streaming.actors.watchers",
     "streaming.kernel.outputs",
 )
-IMPURE = ("asyncio", "channels", "django", "httpx", "jupyter_client", "socket", "threading", "zmq")
+IMPURE = (
+    "asyncio",
+    "channels",
+    "django",
+    "httpx",
+    "jupyter_client",
+    "prometheus_client",
+    "socket",
+    "streaming.meters",
+    "threading",
+    "zmq",
+)
 
 # A foreign library's types stop at the seam that is named here.
 SEAMS: dict[str, tuple[str, ...]] = {
@@ -77,7 +96,8 @@ SEAMS: dict[str, tuple[str, ...]] = {
     "zmq": ("streaming.kernel",),
     "daphne": ("albedo_project",),
     "twisted": ("albedo_project",),
-    "uvicorn": ("albedo_project.web",),
+    "uvicorn": ("albedo_project.web", "albedo_project.metrics.endpoint"),
+    "prometheus_client": ("albedo_project.metrics", "sessions_app.meters", "streaming.meters"),
     "channels": ("streaming", "albedo_project"),
 }
 

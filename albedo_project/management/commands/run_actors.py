@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import socket
 from typing import Any
 
 from django.conf import settings
@@ -13,6 +14,8 @@ from django.db import connection
 
 from albedo_project import readiness
 from albedo_project.files import raise_file_limit
+from albedo_project.metrics.endpoint import served
+from albedo_project.web import listen
 from sessions_app.instance import draining
 from sessions_app.store import executor
 from streaming.delivery import process as delivery
@@ -32,12 +35,13 @@ class Command(BaseCommand):
             )
         forbid_inspection()
         raise_file_limit()
+        listener = metrics_listener()
         try:
-            asyncio.run(self._serve())
+            asyncio.run(self._serve(listener))
         finally:
             executor.close()
 
-    async def _serve(self) -> None:
+    async def _serve(self, listener: socket.socket | None) -> None:
         told = asyncio.Event()
 
         def signalled() -> None:
@@ -48,11 +52,21 @@ class Command(BaseCommand):
         for number in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(number, signalled)
         runtime = Runtime()
-        await runtime.start(alone=False)
-        self.stdout.write(f"Actor host {runtime.name} is ready.")
-        self.stdout.flush()
-        readiness.tell(readiness.READY)
-        await told.wait()
-        draining.begin()
-        await runtime.drain()
+        async with served(listener):
+            await runtime.start(alone=False)
+            self.stdout.write(f"Actor host {runtime.name} is ready.")
+            self.stdout.flush()
+            readiness.tell(readiness.READY)
+            await told.wait()
+            draining.begin()
+            await runtime.drain()
         await delivery.close()
+
+
+def metrics_listener() -> socket.socket | None:
+    """Where this process answers /metrics, if it was given a port."""
+    host, port = settings.METRICS_HOST, settings.METRICS_PORT
+    try:
+        return listen(host, port) if port else None
+    except OSError as error:
+        raise CommandError(f"Cannot listen on {host}: {error}") from error

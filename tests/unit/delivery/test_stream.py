@@ -11,7 +11,7 @@ from streaming.delivery import process, stream
 from streaming.delivery.codes import Close, Ended
 from streaming.delivery.guard import Guest
 
-GUEST = Guest(User(pk=1), Credentials())
+GUEST = Guest(User(pk=1), Credentials(), "websocket")
 
 
 @pytest.fixture(autouse=True)
