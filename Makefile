@@ -21,7 +21,7 @@ PYTHON := $(VENV)/bin/python
 PIP := $(PYTHON) -m pip --disable-pip-version-check --quiet
 READY := $(VENV)/.ready
 READY_DEV := $(VENV)/.ready-dev
-SOURCES := manage.py albedo_project sessions_app streaming tests scripts $(wildcard bench)
+SOURCES := manage.py albedo_project sessions_app streaming tests scripts deploy/healthcheck.py $(wildcard bench)
 
 .PHONY: install install-dev run run-distributed test test-distributed chaos check format docs pin clean
 

@@ -45,6 +45,7 @@ http {{
 
     server {{
         listen {host}:{port} backlog=512;
+        set $albedo albedo;
         include "{rules}/server.conf";
     }}
 }}
@@ -65,7 +66,7 @@ class Nginx:
         if program is None:
             raise StartFailed("nginx is not installed.")
         folder = private_directory(data_dir / "nginx")
-        private_file(folder / "nginx.conf").write_text(configuration(port, webs, _user()), "utf-8")
+        private_file(folder / "nginx.conf").write_text(configuration(port, webs, worker_user()), "utf-8")
         self._port = port
         # Its workers, another user's, reach the folder by the way that stays open to them.
         command = (program, "-p", "/proc/self/cwd/", "-c", "nginx.conf", "-e", "stderr")
@@ -89,7 +90,8 @@ class Nginx:
         return True
 
 
-def _user() -> str:
+def worker_user() -> str:
+    """Only root may choose one, and has to: its workers are not to be root."""
     if os.geteuid() != 0:
         return ""
     group = grp.getgrgid(pwd.getpwnam(WORKER_USER).pw_gid).gr_name
