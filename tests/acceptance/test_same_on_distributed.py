@@ -28,10 +28,10 @@ from tests.acceptance.test_recovery import (
     test_an_actor_replaced_in_mid_call_leaves_a_lost_call_and_a_new_generation,
     test_inputs_accepted_before_a_kill_are_answered_in_order_and_the_running_call_is_lost,
     test_sigterm_lets_the_step_end_and_leaves_nothing_open,
-    test_the_same_input_sent_again_after_a_crash_is_the_same_input,
 )
 from tests.acceptance.test_stream import (
     test_pages_sockets_and_sse_give_the_same_events_for_the_same_cursor,
+    test_sse_tells_what_is_written_while_the_provider_is_silent,
     test_who_attaches_late_sees_the_call_that_runs,
 )
 from tests.support.modes import MODE, Servers
@@ -48,8 +48,8 @@ __all__ = [
     "test_inputs_accepted_before_a_kill_are_answered_in_order_and_the_running_call_is_lost",
     "test_pages_sockets_and_sse_give_the_same_events_for_the_same_cursor",
     "test_sigterm_lets_the_step_end_and_leaves_nothing_open",
+    "test_sse_tells_what_is_written_while_the_provider_is_silent",
     "test_the_last_window_of_a_burst_is_published_without_another_event",
-    "test_the_same_input_sent_again_after_a_crash_is_the_same_input",
     "test_who_attaches_late_sees_the_call_that_runs",
 ]
 

@@ -15,6 +15,7 @@ from streaming.providers.scripted_signal import Barrier
 from tests.acceptance.conftest import MakeModel
 from tests.support.fold import comparable, fold
 from tests.support.processes import wait_for
+from tests.support.raw_model import RawModel
 from tests.support.session import SessionClient, sse_batches
 
 CODE = "print('a'); print('é😀'); 6 * 7"
@@ -98,6 +99,35 @@ def test_pages_sockets_and_sse_give_the_same_events_for_the_same_cursor(model: M
             if batch["cursor"] == newest:
                 break
         assert by_sse == expected
+
+
+def test_sse_tells_what_is_written_while_the_provider_is_silent(model: MakeModel, protocol: str) -> None:
+    held = Barrier()
+
+    async def slowly(request: ScriptedRequest, out: Out) -> None:
+        raw = RawModel(out, protocol)
+        await raw.begin()
+        await raw.text("so far")
+        await out.pause(held)
+        await raw.text(", and on")
+        await raw.end()
+
+    session = model(slowly).session
+    stream = sse_batches(session)
+    heard = [next(stream)[1]]
+    session.ask("write")
+    while not said(heard):
+        heard.append(next(stream)[1])
+    assert said(heard) == "so far"
+    held.release.set()
+    while said(heard) != "so far, and on":
+        heard.append(next(stream)[1])
+    stream.close()  # type: ignore[attr-defined]
+
+
+def said(batches: list[dict[str, Any]]) -> str:
+    events = [event for batch in batches for event in batch["events"]]
+    return "".join(event["data"]["text"] for event in events if event["type"] == "text")
 
 
 def test_the_newest_cursor_gets_an_empty_first_batch_at_once(model: MakeModel) -> None:
