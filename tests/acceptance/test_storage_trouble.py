@@ -20,6 +20,7 @@ from tests.support.server import ServerProcess, StartServer
 from tests.support.session import Follower, SessionClient
 from tests.support.small_disk import MakeDisk, SmallDisk
 
+pytestmark = pytest.mark.embedded(reason="it is about SQLite's file")
 SLOW = os.environ.get("ALBEDO_TEST_SLOW") == "1"
 UNTIL_GO = "import os, time\nprint('begun', flush=True)\nwhile not os.path.exists('go'): time.sleep(0.02)"
 
