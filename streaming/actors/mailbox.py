@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from uuid import UUID
 
 from sessions_app.models import Input
@@ -24,6 +25,8 @@ class Mailbox:
         self._shown = {item.uid: item for item in pending}
         # Taken by a run here, while a reading from before may still be on its way.
         self._taken: set[UUID] = set()
+        # One reading at a time: of two, the older may come last, and would bring back what a run has taken.
+        self._reading = asyncio.Lock()
 
     @property
     def empty(self) -> bool:
@@ -36,6 +39,10 @@ class Mailbox:
 
     async def refresh(self) -> None:
         """Read what is pending; tell what came and what was cancelled."""
+        async with self._reading:
+            await self._refresh()
+
+    async def _refresh(self) -> None:
         rows = await executor.read(runs.pending_inputs, self._session_id)
         waiting = {item.uid: item for item in rows if item.uid not in self._taken}
         self._taken &= {item.uid for item in rows}

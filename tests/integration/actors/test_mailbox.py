@@ -6,9 +6,10 @@ import asyncio
 from typing import Any
 from uuid import uuid4
 
+import pytest
 from django.contrib.auth.models import User
 
-from sessions_app.models import Session
+from sessions_app.models import Input, Session
 from sessions_app.store import executor, inputs, runs
 from streaming.actors.mailbox import Mailbox
 from streaming.actors.publisher import Publisher
@@ -62,6 +63,37 @@ async def test_what_a_run_took_does_not_come_back_by_an_older_reading(session: S
     await older
     await mailbox.refresh()
     assert waiting(publisher) == []
+
+
+async def test_what_a_run_took_does_not_come_back_by_the_older_of_two_readings(
+    session: Session, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mailbox, publisher = mailbox_of(session)
+    claim = await executor.write(claimed, session)
+    await executor.write(accepted, session, alice)
+    before = await executor.read(runs.pending_inputs, session.id)
+    taken = await executor.write(runs.start_run, claim.fence)
+    assert taken is not None
+    arrives = asyncio.Event()
+    readings = [before, []]
+
+    async def read(*_: object) -> list[Input]:
+        rows = readings.pop(0)
+        if rows:
+            await arrives.wait()
+        return rows
+
+    monkeypatch.setattr(executor, "read", read)
+    older = asyncio.create_task(mailbox.refresh())
+    await asyncio.sleep(0)
+    mailbox.taken(taken.inputs)
+    newer = asyncio.create_task(mailbox.refresh())
+    for _ in range(10):
+        await asyncio.sleep(0)
+    arrives.set()
+    await asyncio.gather(older, newer)
+    assert waiting(publisher) == []
+    assert mailbox.empty
 
 
 async def test_an_input_that_asks_to_interrupt_is_seen_as_such(session: Session, alice: User) -> None:
