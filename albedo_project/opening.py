@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import CommandError
-from django.db import connection, connections
+from django.db import OperationalError, connection, connections
+from django.db.migrations.executor import MigrationExecutor
 
 from albedo_project.guarded_sqlite3 import watch
 from sessions_app.store.trouble import trouble_of
+
+log = logging.getLogger(__name__)
 
 
 @contextmanager
@@ -34,6 +39,27 @@ def open_database() -> None:
         connections.close_all()
         if connection.vendor == "sqlite":
             watch.begin(_file())
+
+
+def require_shared() -> None:
+    """For processes that are several: a database and a layer that all reach, brought up to date before.
+
+    A database that is away is waited for by whoever needs it, as it is later. Raises CommandError.
+    """
+    if not settings.REDIS_URL:
+        raise CommandError("This needs REDIS_URL: the in-memory layer reaches no other process.")
+    if connection.vendor == "sqlite":
+        raise CommandError("This needs DATABASE_URL: whoever serves on SQLite takes it for its own.")
+    try:
+        executor = MigrationExecutor(connection)
+        behind = executor.migration_plan(executor.loader.graph.leaf_nodes())
+    except OperationalError as error:
+        log.warning("The database is away, so that nobody knows whether it is up to date: %s", error)
+        return
+    finally:
+        connections.close_all()
+    if behind:
+        raise CommandError("The database is not up to date with this version: run `manage.py migrate` first.")
 
 
 def close_database() -> None:

@@ -17,6 +17,8 @@ MOST = 32
 DRAIN_VARIABLE, DRAIN_SECONDS = "ALBEDO_ACTOR_DRAIN_SECONDS", 10.0
 # As albedo_project's default of ALBEDO_DATABASE_POOL_MAX: connections of one process.
 POOL_VARIABLE, POOL_MAX = "ALBEDO_DATABASE_POOL_MAX", 16
+# The first host's, where it is given; the next port is the next one's.
+METRICS_VARIABLE = "ALBEDO_METRICS_PORT"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,7 @@ class Plan:
     redis_url: str
     drain_seconds: float
     connections: int
+    metrics_port: int
     environment: Mapping[str, str] = field(repr=False)
 
 
@@ -54,6 +57,7 @@ def read(arguments: Sequence[str], environment: Mapping[str, str]) -> Plan:
         redis_url=(given("REDIS_URL") or "").strip(),
         drain_seconds=_number(given(DRAIN_VARIABLE), DRAIN_SECONDS),
         connections=round(processes * _number(given(POOL_VARIABLE), POOL_MAX)),
+        metrics_port=round(_number(given(METRICS_VARIABLE), 0)),
         environment=dict(environment),
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Any
 
 import httpx
@@ -13,7 +14,7 @@ from scripts.distributed import once
 from scripts.distributed.keeper import PROBE_SECONDS, READY_SECONDS, Keeper, Probe
 from scripts.distributed.logs import Log
 from scripts.distributed.nginx import Nginx
-from scripts.distributed.plan import PROJECT, Plan, command
+from scripts.distributed.plan import METRICS_VARIABLE, PROJECT, Plan, command
 from scripts.distributed.ports import HOST, free_ports, is_free
 from scripts.distributed.postgres import Postgres, database_answers
 from scripts.distributed.process import Program, StartFailed
@@ -118,7 +119,12 @@ class Whole:
         return await _on_free_port(start)
 
     async def _start_host(self, number: int) -> None:
-        await self._keep("actors", self._ours(f"actors-{number}", "run_actors"))
+        program = self._ours(f"actors-{number}", "run_actors")
+        if self._plan.metrics_port:
+            # Each answers for itself, and so on a port of its own.
+            own = {METRICS_VARIABLE: str(self._plan.metrics_port + number - 1)}
+            program = replace(program, environment={**program.environment, **own})
+        await self._keep("actors", program)
 
     async def _keep(self, kind: str, program: Program, probe: Probe | None = None) -> None:
         keeper = Keeper(program, self._log(program.name), probe=probe, changed=self._roster.write)

@@ -10,11 +10,11 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
-from django.db import connection
 
 from albedo_project import readiness
 from albedo_project.files import raise_file_limit
 from albedo_project.metrics.endpoint import served
+from albedo_project.opening import require_shared
 from albedo_project.web import listen
 from sessions_app.instance import draining
 from sessions_app.store import executor
@@ -27,12 +27,7 @@ class Command(BaseCommand):
     help = "Run session actors until SIGTERM, which drains them. Needs DATABASE_URL and REDIS_URL."
 
     def handle(self, *args: Any, **options: Any) -> None:
-        if not settings.REDIS_URL:
-            raise CommandError("run_actors needs REDIS_URL: the in-memory layer reaches no other process.")
-        if connection.vendor == "sqlite":
-            raise CommandError(
-                "run_actors needs DATABASE_URL: whoever serves on SQLite takes it for its own."
-            )
+        require_shared()
         forbid_inspection()
         raise_file_limit()
         listener = metrics_listener()

@@ -6,11 +6,11 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.db import connection
 
 from albedo_project import readiness
 from albedo_project.asgi import application
 from albedo_project.management.arguments import port
+from albedo_project.opening import require_shared
 from albedo_project.serving.limits import server_limits
 from albedo_project.web import listen, run_web
 from streaming.kernel.hardening import forbid_inspection
@@ -24,10 +24,7 @@ class Command(BaseCommand):
         parser.add_argument("--port", default=8000, type=port, help="0 picks a free one")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        if not settings.REDIS_URL:
-            raise CommandError("run_web needs REDIS_URL: the in-memory layer reaches no other process.")
-        if connection.vendor == "sqlite":
-            raise CommandError("run_web needs DATABASE_URL: whoever serves on SQLite takes it for its own.")
+        require_shared()
         forbid_inspection()
         limits, host = server_limits(), str(options["host"])
         try:

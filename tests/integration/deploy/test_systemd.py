@@ -15,6 +15,7 @@ import pytest
 from tests.integration.deploy.reading import (
     ACTORS_STOP_SECONDS,
     DEPLOY,
+    SETTINGS,
     WEB_STOP_SECONDS,
     check_command,
     seconds,
@@ -49,7 +50,9 @@ def test_a_service_runs_a_command_that_there_is_as_nobody_special(name: str) -> 
     assert words[0] == f"{INSTALLED}/.venv/bin/python"
     assert check_command(words) == SERVICES[name]
     assert service["WorkingDirectory"] == INSTALLED
-    assert service["Environment"] == f"DATA_DIR={DATA}"
+    given = dict(pair.split("=") for pair in service["Environment"].split())
+    assert given.pop("DATA_DIR") == DATA
+    assert set(given) <= SETTINGS
     assert f"/var/lib/{service['StateDirectory']}" == DATA
     assert service["EnvironmentFile"] == "/etc/albedo/environment"
     assert (service["User"], service["NoNewPrivileges"], service["UMask"]) == ("albedo", "yes", "0077")
