@@ -10,7 +10,7 @@ from sessions_app.instance import hosting
 from sessions_app.store import hosts
 
 # Only a write that reaches the disk tells that the disk takes it; once in a while is enough while it does.
-REAL_WRITE_SECONDS = 10.0
+REAL_WRITE_SECONDS = 5.0
 
 
 class _LastWrite:

@@ -69,12 +69,14 @@ def test_a_database_that_was_taken_away_is_missed_at_once_and_never_made_anew(
     doors, file = Doors(session), database(session)
     away = tmp_path / "away"
     os.rename(file, away)
-    refused_at_every_door(doors)
-    assert health(session) == 503
-    assert not file.exists()
-    shutil.copy(away, file)
-    refused_at_every_door(doors)
-    os.rename(away, file)
+    try:
+        refused_at_every_door(doors)
+        wait_for(lambda: health(session) == 503, "health")
+        assert not file.exists()
+        shutil.copy(away, file)
+        refused_at_every_door(doors)
+    finally:
+        os.rename(away, file)
     wait_for(lambda: health(session) == 200, "health")
     all_well(doors.try_all(doors.readers() | doors.streams() | doors.writers()))
     assert "CRITICAL albedo.storage the database is lost" in session.server.log.read_text()
@@ -84,7 +86,7 @@ def test_a_log_that_was_cut_is_the_end_until_a_restart(session: SessionClient) -
     server, doors = session.server, Doors(session)
     os.truncate(server.data_dir / f"{NAME}-wal", 0)
     refused_at_every_door(doors)
-    assert health(session) == 503
+    wait_for(lambda: health(session) == 503, "health")
     server.kill9()
     server.start()
     again = SessionClient.create(server)
