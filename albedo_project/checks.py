@@ -25,6 +25,12 @@ OWN_KEYS = checks.Warning(
     hint="Set both, for every process the same: `python -m albedo_project.new_keys` makes them.",
     id="albedo.W002",
 )
+UNSHARED_LAYER = checks.Warning(
+    "The database may be shared, and what is live is not: a second process would answer inputs, but have no "
+    "stream of a session that runs in this one.",
+    hint="Set REDIS_URL, for every process the same, or run one process alone.",
+    id="albedo.W003",
+)
 
 log = logging.getLogger(__name__)
 
@@ -32,6 +38,7 @@ log = logging.getLogger(__name__)
 def register() -> None:
     checks.register(check_server, SERVERS)
     checks.register(check_keys, checks.Tags.security, deploy=True)
+    checks.register(check_layer, SERVERS, deploy=True)
 
 
 def check_server(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[checks.CheckMessage]:
@@ -44,6 +51,12 @@ def check_keys(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[c
     """Whether processes on several machines, which a shared database allows, would share their keys."""
     several = connection.vendor != "sqlite"
     return [OWN_KEYS] if several and not settings.KEYS_GIVEN else []
+
+
+def check_layer(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[checks.CheckMessage]:
+    """Whether processes that share the database would share a layer."""
+    several = connection.vendor != "sqlite"
+    return [UNSHARED_LAYER] if several and not settings.REDIS_URL else []
 
 
 def warn_of_server() -> None:

@@ -63,7 +63,7 @@ class Cluster:
             "REDIS_URL": redis_url,
             "ALBEDO_INSPECT": "1",
         }
-        self._processes: list[subprocess.Popen[bytes]] = []
+        self.processes: list[subprocess.Popen[bytes]] = []
         self._webs: list[Web] = []
         self._manage("migrate", "--verbosity", "0")
         made = {**self.environment, "DJANGO_SETTINGS_MODULE": "albedo_project.settings"}
@@ -83,11 +83,11 @@ class Cluster:
 
     def launch_host(self, **environment: str) -> subprocess.Popen[bytes]:
         """A host that may not be ready yet."""
-        number = len(self._processes)
+        number = len(self.processes)
         return self._spawn([sys.executable, "manage.py", "run_actors"], f"host-{number}", environment)
 
     def host(self, **environment: str) -> subprocess.Popen[bytes]:
-        log = self._folder / f"host-{len(self._processes)}.log"
+        log = self._folder / f"host-{len(self.processes)}.log"
         process = self.launch_host(**environment)
         wait_for(
             lambda: b"is ready" in log.read_bytes() or process.poll() is not None, "the host", START_SECONDS
@@ -96,12 +96,15 @@ class Cluster:
         return process
 
     def logs(self) -> str:
-        return "\n".join(path.read_text("utf-8") for path in sorted(self._folder.glob("*.log")))
+        return "\n".join(path.read_text("utf-8") for path in self.log_files())
+
+    def log_files(self) -> list[Path]:
+        return sorted(self._folder.glob("*.log"))
 
     def close(self) -> None:
         for web in self._webs:
             web.close()
-        left = [process for process in self._processes if process.poll() is None]
+        left = [process for process in self.processes if process.poll() is None]
         for process in left:
             process.send_signal(signal.SIGTERM)
             # One that a test stopped must go on to be ended.
@@ -114,7 +117,7 @@ class Cluster:
     ) -> subprocess.Popen[bytes]:
         log = self._folder / f"{name}.log"
         process = spawn(command, log, {**self.environment, **environment}, folder=PROJECT)
-        self._processes.append(process)
+        self.processes.append(process)
         return process
 
     def _manage(self, *arguments: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -46,6 +47,11 @@ class Talker:
         await out.event({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
         await out.write("data: [DONE]\n\n")
         await out.end()
+
+    def says_more(self) -> None:
+        """Return when it has said sixty words more."""
+        said = self.said
+        wait_for(lambda: self.said > said + 60, "the model goes on", PATIENCE_SECONDS)
 
     @property
     def words(self) -> str:
@@ -117,14 +123,20 @@ def count_of(kind: str, events: list[dict[str, Any]]) -> int:
 
 
 @contextmanager
-def stopped(redis: RedisServer) -> Iterator[None]:
-    """A Redis that takes connections and answers nothing."""
-    assert redis.process is not None
-    redis.process.send_signal(signal.SIGSTOP)
+def standing_still(process: subprocess.Popen[bytes]) -> Iterator[None]:
+    process.send_signal(signal.SIGSTOP)
     try:
         yield
     finally:
-        redis.process.send_signal(signal.SIGCONT)
+        process.send_signal(signal.SIGCONT)
+
+
+@contextmanager
+def stopped(redis: RedisServer) -> Iterator[None]:
+    """A Redis that takes connections and answers nothing."""
+    assert redis.process is not None
+    with standing_still(redis.process):
+        yield
 
 
 @contextmanager

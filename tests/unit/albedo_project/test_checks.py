@@ -52,3 +52,19 @@ def test_keys_of_one_data_folder_are_warned_about_where_there_may_be_several(
     monkeypatch.setattr(checks, "connection", SimpleNamespace(vendor=vendor))
     monkeypatch.setattr(settings, "KEYS_GIVEN", given)
     assert [message.id for message in checks.check_keys(None)] == expected
+
+
+@pytest.mark.parametrize(
+    ("vendor", "redis_url", "expected"),
+    [
+        ("sqlite", "", []),
+        ("postgresql", "", ["albedo.W003"]),
+        ("postgresql", "redis://redis/0", []),
+    ],
+)
+def test_a_shared_database_without_a_shared_layer_is_warned_about(
+    vendor: str, redis_url: str, expected: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checks, "connection", SimpleNamespace(vendor=vendor))
+    monkeypatch.setattr(settings, "REDIS_URL", redis_url)
+    assert [message.id for message in checks.check_layer(None)] == expected
