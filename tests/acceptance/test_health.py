@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import httpx
 import pytest
@@ -19,14 +19,16 @@ from streaming.providers.scripted_http import Out, ScriptedRequest
 from streaming.providers.scripted_parts import Say
 from streaming.providers.scripted_signal import Barrier
 from tests.acceptance.conftest import define_profile
-from tests.support.cluster import Cluster
+from tests.support.cluster import Cluster, Web
 from tests.support.own_postgres import OwnPostgres
-from tests.support.processes import wait_for
+from tests.support.processes import free_port, wait_for
+from tests.support.scrape import Scraper
 from tests.support.server import ServerProcess, StartServer
 from tests.support.services import RedisServer
 from tests.support.session import SessionClient
 
 WELL = (200, {"status": "ok"})
+TOKEN = "scrape-canary"
 CALLERS = 30
 # The store's own threads are started one by one as they are needed: a thread for each caller would be more.
 FEW = CALLERS // 3
@@ -67,10 +69,26 @@ class Asker:
 @pytest.fixture
 def cluster(tmp_path: Path, own_postgres: OwnPostgres, own_redis: RedisServer) -> Iterator[Cluster]:
     made = Cluster(tmp_path, own_postgres.new_database(), own_redis.url)
+    made.environment |= {"ALBEDO_METRICS_TOKEN": TOKEN, "ALBEDO_METRICS_PORT": str(free_port())}
     yield made
     if not own_postgres.answers():
         own_postgres.start()
     made.close()
+
+
+def each_counts_what_it_did(web: Web, cluster: Cluster) -> None:
+    """Inputs come through the web process, runs are the host's, which answers nothing else."""
+    host_url = f"http://127.0.0.1:{cluster.environment['ALBEDO_METRICS_PORT']}"
+    here, there = Scraper(web.url, TOKEN), Scraper(host_url, TOKEN)
+    SessionClient.create(cast(ServerProcess, web)).answer("hello")
+    for scrape, inputs, runs in ((here, 1, 0), (there, 0, 1)):
+        assert scrape.value("albedo_inputs_accepted_total") == inputs
+        assert scrape.value("albedo_runs_total", outcome="completed") == runs
+        assert scrape.value("albedo_hosts_alive") == 1
+        scrape.close()
+    assert httpx.get(f"{host_url}/metrics", trust_env=False).status_code == 401
+    for path in ("/", "/api/health", "/login/"):
+        assert httpx.get(f"{host_url}{path}", trust_env=False).status_code == 404
 
 
 def threads_of(pid: int) -> int:
@@ -86,6 +104,7 @@ def test_a_web_process_says_what_of_its_services_is_away(
     health.sees(degraded("hosts"))
     host = cluster.host()
     health.sees(WELL)
+    each_counts_what_it_did(web, cluster)
     own_redis.stop()
     health.sees(degraded("layer"))
     # Whoever is sent here all the same is served.
