@@ -24,6 +24,8 @@ class Client:
         self.recording = recording
         self.session = session
         self.url = url
+        # The status of each answer, and when it says to come again.
+        self.answers: list[tuple[int, str]] = []
         self._http = httpx.Client(
             headers={"Authorization": f"Bearer {token}"},
             timeout=30,
@@ -38,11 +40,13 @@ class Client:
     def request(self, method: str, path: str = "", **options: Any) -> httpx.Response | None:
         """One request of this session; None where no answer came. Raises ConnectError: nothing was sent."""
         try:
-            return self._http.request(method, f"{self.url()}/api/sessions/{self.session}{path}", **options)
+            answer = self._http.request(method, f"{self.url()}/api/sessions/{self.session}{path}", **options)
         except httpx.ConnectError:
             raise
         except httpx.HTTPError:
             return None
+        self.answers.append((answer.status_code, answer.headers.get("Retry-After", "")))
+        return answer
 
     def get(self, path: str = "", **params: Any) -> Any:
         """What is there; tried again while the server is away or busy."""

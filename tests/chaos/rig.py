@@ -51,11 +51,12 @@ class Rig:
         self.protocol = self.rng.choice(["responses", "chat_completions"])
         self._numbers = itertools.count(1)
         self._profile = ""
-        self._log_begins = 0
+        # What each log had when the rig began.
+        self._log_sizes: dict[Path, int] = {}
 
     def __enter__(self) -> Self:
         self.target.start()
-        self._log_begins = len(self.target.log_text())
+        self._log_sizes = {file: file.stat().st_size for file in self.target.log_files()}
         self.model.__enter__()
         try:
             self._profile = self._define_profile()
@@ -181,13 +182,13 @@ class Rig:
         return [text for text in texts if not is_whole(text, self.plans)]
 
     def _faults_of_ours(self) -> list[str]:
-        """Lines of the log since the rig began that tell of a defect, with what is around them."""
-        lines = self.target.log_text()[self._log_begins :].splitlines()
-        return [
-            "\n".join(lines[max(0, at - 2) : at + 30])
-            for at, line in enumerate(lines)
-            if FAULTS_OF_OURS.search(line)
-        ]
+        """Lines of the logs since the rig began that tell of a defect, with what is around them."""
+        found = []
+        for file in self.target.log_files():
+            lines = file.read_bytes()[self._log_sizes.get(file, 0) :].decode("utf-8", "replace").splitlines()
+            defects = [at for at, line in enumerate(lines) if FAULTS_OF_OURS.search(line)]
+            found += ["\n".join(lines[max(0, at - 2) : at + 30]) for at in defects]
+        return found
 
     def _define_profile(self) -> str:
         name = f"chaos-{self.seed}-{time.monotonic_ns()}"

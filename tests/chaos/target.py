@@ -67,8 +67,12 @@ class Target(ABC):
         """Those that run actors now."""
 
     @abstractmethod
+    def log_files(self) -> list[Path]:
+        """All that its processes write; they are only appended to."""
+
     def log_text(self) -> str:
         """All that its processes ever wrote."""
+        return "\n".join(file.read_text("utf-8", "replace") for file in self.log_files())
 
     @abstractmethod
     def close(self) -> None: ...
@@ -112,8 +116,8 @@ class Embedded(Target):
     def actor_processes(self) -> list[subprocess.Popen[bytes]]:
         return [self.server.process] if self.server.alive() else []
 
-    def log_text(self) -> str:
-        return self.server.log.read_text("utf-8", "replace")
+    def log_files(self) -> list[Path]:
+        return [self.server.log]
 
     def close(self) -> None:
         self.server.close()
@@ -133,6 +137,7 @@ class Distributed(Target):
         hosts: int = 2,
         **environment: str,
     ) -> None:
+        self._folder = folder
         self.cluster = Cluster(folder, database_url, redis_url)
         self.cluster.environment.update({**SHORT_LEASES, **NO_SPARE_KERNELS, **environment})
         self.lease_seconds = float(self.cluster.environment["ALBEDO_ACTOR_LEASE_SECONDS"])
@@ -183,8 +188,8 @@ class Distributed(Target):
     def actor_processes(self) -> list[subprocess.Popen[bytes]]:
         return [host for host in self.hosts if host.poll() is None]
 
-    def log_text(self) -> str:
-        return self.cluster.logs()
+    def log_files(self) -> list[Path]:
+        return sorted(self._folder.glob("*.log"))
 
     def close(self) -> None:
         self.cluster.close()

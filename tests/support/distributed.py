@@ -48,15 +48,15 @@ class DistributedProcess(ServerProcess):
         return [self.pid, *self.processes["web"], *self.processes["actors"]]
 
     def output(self) -> str:
-        logs = [self.log, *sorted((self.data_dir / "logs").glob("*.log"))]
-        return "\n".join(log.read_text("utf-8") for log in logs)
+        return "\n".join(log.read_text("utf-8") for log in self.log_files())
+
+    def log_files(self) -> list[Path]:
+        return [self.log, *sorted((self.data_dir / "logs").glob("*.log"))]
 
     def stored(self) -> bytes:
         """Every row of every table, as text."""
         with psycopg.connect(self.environment["DATABASE_URL"]) as connection:
-            names = connection.execute(
-                "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"
-            ).fetchall()
+            names = connection.execute(TABLES).fetchall()
             rows = [connection.execute(_all_of(name)).fetchall() for (name,) in names]
         return "\n".join(text for found in rows for (text,) in found).encode()
 
@@ -97,6 +97,9 @@ class SharingWhole(DistributedProcess):
         super().launch()
 
     def close(self) -> None:
+        """Nothing of it is needed any more: it is not drained."""
+        if self.alive():
+            self.kill9()
         super().close()
         self._lent.close()
 
