@@ -86,7 +86,12 @@ async def test_kernels_taken_and_dropped_leave_nothing(tmp_path: Path) -> None:
             taken = await asyncio.gather(*(pool.acquire(tmp_path) for _ in range(4)))
             assert len({kernel.pid for kernel in taken}) == 4
             await asyncio.gather(*(pool.discard(kernel) for kernel in taken))
-        await until(lambda: counts() == base, f"back to {base}, now {counts()}")
+
+        def is_clean() -> bool:
+            # Fewer may be left than at the start: a thread of an earlier test has ended meanwhile.
+            return all(now <= before for now, before in zip(counts(), base, strict=True))
+
+        await until(is_clean, f"back to {base}, now {counts()}")
         assert pool.root is not None
         await until(lambda: os.listdir(str(pool.root)) == [], "no run folder is left")
     finally:
