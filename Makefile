@@ -51,8 +51,8 @@ test: install-dev
 
 test-distributed: install-dev
 	scripts/system-packages tests
-	env -u DATA_DIR ALBEDO_TEST_MODE=distributed $(PYTHON) -m pytest \
-		--numprocesses $(WORKERS) --dist loadfile tests/acceptance
+	env -u DATA_DIR ALBEDO_TEST_MODE=distributed CHAOS_SEEDS=1 $(PYTHON) -m pytest \
+		--numprocesses $(WORKERS) --dist loadfile tests/acceptance tests/chaos/test_rolling.py
 
 SEEDS ?= 20
 SEED ?=

@@ -29,6 +29,10 @@ from tests.acceptance.test_recovery import (
     test_inputs_accepted_before_a_kill_are_answered_in_order_and_the_running_call_is_lost,
     test_sigterm_lets_the_step_end_and_leaves_nothing_open,
 )
+from tests.acceptance.test_sign_in import (
+    test_a_login_counts_at_its_own_origin_alone,
+    test_failed_tries_are_counted_together_and_no_claim_makes_a_client_another_one,
+)
 from tests.acceptance.test_stream import (
     test_pages_sockets_and_sse_give_the_same_events_for_the_same_cursor,
     test_sse_tells_what_is_written_while_the_provider_is_silent,
@@ -40,11 +44,13 @@ from tests.support.server import ServerProcess
 __all__ = [
     "test_a_call_is_hidden_until_its_name_is_known_and_then_has_its_preview",
     "test_a_call_is_seen_written_running_and_ended_under_one_identity",
+    "test_a_login_counts_at_its_own_origin_alone",
     "test_a_stop_during_the_wait_for_a_retry_is_told_as_such",
     "test_a_stop_while_arguments_are_written_clears_them_and_nothing_runs",
     "test_an_actor_replaced_in_mid_call_leaves_a_lost_call_and_a_new_generation",
     "test_an_input_may_interrupt_the_run_before_it",
     "test_an_interrupt_is_of_one_run_and_of_inputs_up_to_an_order",
+    "test_failed_tries_are_counted_together_and_no_claim_makes_a_client_another_one",
     "test_inputs_accepted_before_a_kill_are_answered_in_order_and_the_running_call_is_lost",
     "test_pages_sockets_and_sse_give_the_same_events_for_the_same_cursor",
     "test_sigterm_lets_the_step_end_and_leaves_nothing_open",

@@ -3,6 +3,7 @@
     make chaos SEEDS=200 ROW=F03        two hundred seeds of one row
     make chaos ROW=F03 SEED=17          the one that failed; a failure prints this line
     make chaos TARGET=cluster           the same rows on PostgreSQL, Redis, web processes and actor hosts
+    make chaos TARGET=whole             the same, as `make run-distributed` starts them, behind nginx
 
 A row is a test whose name has its number, in a file by subject:
 
@@ -21,7 +22,7 @@ A row is a test whose name has its number, in a file by subject:
 - Chance comes from `rig.rng` alone. A moment is a fact (so many events of the model, a line of the
   ledger, a row in the database, something that a reader saw), never a time; a wait for a fact has a
   deadline of its own.
-- `rig` is on the embedded server, or on the cluster where TARGET says so; `cluster_rig` is for what takes
+- `rig` is on the embedded server, or on the target that TARGET names; `cluster_rig` is for what takes
   more than one process. Targets are shared by the rows of a worker: leave yours as it may be, the next
   rig starts what is dead. A row that needs other settings makes its own `Embedded(folder, **environment)`
   or `Distributed(...)` and a `Rig(target, seed, tmp_path)` on it.

@@ -12,7 +12,9 @@ import pytest
 from tests.chaos.rig import Rig
 from tests.chaos.seeds import replay
 from tests.chaos.target import Distributed, Embedded, Target
-from tests.support.services import PostgresServer
+from tests.chaos.whole import Whole
+from tests.support.distributed import needs_nginx
+from tests.support.services import PostgresServer, RedisNumbers
 
 MakeCluster = Callable[..., Distributed]
 
@@ -55,6 +57,17 @@ def cluster(
     postgres_server.drop(url)
 
 
+@pytest.fixture(scope="package")
+def whole(
+    tmp_path_factory: pytest.TempPathFactory, postgres_server: PostgresServer, redis_url: str
+) -> Iterator[Whole]:
+    """What `make run-distributed` starts."""
+    needs_nginx()
+    target = Whole(tmp_path_factory.mktemp("whole"), postgres_server, RedisNumbers(redis_url))
+    yield target
+    target.close()
+
+
 @pytest.fixture
 def make_cluster(tmp_path: Path, postgres_server: PostgresServer, redis_url: str) -> Iterator[MakeCluster]:
     """`make_cluster(webs=1, hosts=3, **environment)`: one of the trial's own, not started."""
@@ -75,7 +88,7 @@ def make_cluster(tmp_path: Path, postgres_server: PostgresServer, redis_url: str
 
 @pytest.fixture
 def rig(seed: int, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Rig]:
-    """A trial on the embedded server, or on the cluster where `CHAOS_TARGET` says so."""
+    """A trial on the embedded server, or on the target that `CHAOS_TARGET` names."""
     target: Target = request.getfixturevalue(os.environ.get("CHAOS_TARGET") or "embedded")
     with Rig(target, seed, tmp_path) as made:
         yield made
