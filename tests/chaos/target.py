@@ -155,12 +155,14 @@ class Distributed(Target):
 
     def start(self) -> None:
         """Also hosts that a row killed; one that it stopped goes on."""
-        self.webs = [web for web in self.webs if web.process.poll() is None]
+        webs = [web for web in self.webs if web.process.poll() is None]
         self.hosts = self.actor_processes()
         for host in self.hosts:
             host.send_signal(signal.SIGCONT)
-        while len(self.webs) < self._web_count:
-            self.webs.append(self.cluster.web())
+        while len(webs) < self._web_count:
+            webs.append(self.cluster.web())
+        # Only now: clients ask for an address all the time, and one of the dead is as good as none.
+        self.webs = webs
         while len(self.hosts) < self._host_count:
             self.add_host()
 
