@@ -31,7 +31,7 @@ def test_f58_copies_of_the_files_have_every_acknowledged_input(rig: Rig) -> None
     with ThreadPoolExecutor(len(users)) as threads:
         asking = [threads.submit(ask_on, rig, user, enough) for user in users]
         try:
-            for number in range(60 if MANY else 10):
+            for number in range(25 if MANY else 8):
                 beyond = len(rig.recording.operations) + rig.rng.randrange(1, 12)
                 wait_for(lambda beyond=beyond: len(rig.recording.operations) >= beyond, "inputs", 60)  # type: ignore[misc]
                 check_copy(rig, database, rig.folder / f"copy-{number}")
