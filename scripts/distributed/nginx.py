@@ -21,11 +21,11 @@ WORKER_USER = "nobody"
 
 CONFIGURATION = """daemon off;
 worker_processes 1;
-worker_rlimit_nofile 16384;
+worker_rlimit_nofile 40960;
 pid nginx.pid;
 error_log stderr;
 {user}
-events {{ worker_connections 4096; }}
+events {{ worker_connections 16384; }}
 
 http {{
     client_body_temp_path body;
@@ -44,7 +44,7 @@ http {{
     }}
 
     server {{
-        listen {host}:{port} backlog=512;
+        listen {host}:{port} backlog=512 sndbuf=256k;
         set $albedo albedo;
         include "{rules}/server.conf";
     }}

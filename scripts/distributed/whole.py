@@ -22,6 +22,7 @@ from scripts.distributed.redis import Redis, redis_answers
 from scripts.distributed.roster import Roster
 
 PORT_TRIES = 3
+LEAVING_SECONDS, AGAIN_SECONDS = 5.0, 0.2
 # What is left behind the drain's own time for kernels, connections and files.
 HOST_SECONDS, WEB_SECONDS, NGINX_SECONDS, REDIS_SECONDS, POSTGRES_SECONDS = 9.0, 4.0, 1.0, 1.0, 4.0
 
@@ -44,8 +45,7 @@ class Whole:
     async def start(self) -> tuple[str, str]:
         """The URL and a link that signs in, once everything answers. Raises StartFailed."""
         port = self._plan.port or free_ports(1)[0]
-        if not is_free(port):
-            raise StartFailed(f"Cannot listen on {HOST}:{port}: another program does.")
+        await _become_free(port)
         url = f"http://{HOST}:{port}"
         await _together(self._start_redis(), self._start_postgres())
         await once.run(
@@ -108,7 +108,7 @@ class Whole:
             postgres.port = port
             await self._keep("postgres", postgres.program, postgres.answers)
 
-        await _on_free_port(start)
+        await _patiently(lambda: _on_free_port(start))
         await postgres.ensure_database()
         self._environment["DATABASE_URL"] = postgres.url
 
@@ -147,6 +147,28 @@ async def _together(*parts: Awaitable[Any]) -> list[Any]:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _patiently(start: Callable[[], Awaitable[int]]) -> None:
+    """Whoever used the data before may be about to go: a launcher that was killed takes PostgreSQL along."""
+    latest = asyncio.get_running_loop().time() + LEAVING_SECONDS
+    while True:
+        try:
+            await start()
+            return
+        except StartFailed:
+            if asyncio.get_running_loop().time() > latest:
+                raise
+        await asyncio.sleep(AGAIN_SECONDS)
+
+
+async def _become_free(port: int) -> None:
+    """As above, for the port that was asked for. Raises StartFailed."""
+    latest = asyncio.get_running_loop().time() + LEAVING_SECONDS
+    while not is_free(port):
+        if asyncio.get_running_loop().time() > latest:
+            raise StartFailed(f"Cannot listen on {HOST}:{port}: another program does.")
+        await asyncio.sleep(AGAIN_SECONDS)
 
 
 async def _on_free_port(start: Callable[[int], Awaitable[None]]) -> int:

@@ -21,7 +21,7 @@ from streaming.providers.scripted_parts import Call, Say
 from tests.acceptance.conftest import MakeModel, define_profile
 from tests.support.distributed import DistributedProcess, descendants, needs_nginx, wait_gone
 from tests.support.fold import comparable
-from tests.support.processes import accepts, wait_for
+from tests.support.processes import accepts, end, wait_for
 from tests.support.server import PROJECT
 from tests.support.services import postgres_programs
 from tests.support.session import SessionClient, sse_batches
@@ -188,8 +188,11 @@ def test_data_and_token_outlive_a_drain_and_a_crash_and_nothing_runs_on(own: Dis
         assert not (own.data_dir / "server.json").exists()
         own.start()
         SessionClient(own, session.id).answer("third")
-        own.kill9()
+        everything = descendants(own.pid)
+        end(own.process, signal.SIGKILL)
+        # At once, while what it left is still about to go.
         own.start()
+        wait_gone(everything)
         last = SessionClient(own, session.id)
         accepted = last.ask("fourth")
         # Until the lease of the killed host ends, streams are sent away; the input waits for it.
