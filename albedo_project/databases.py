@@ -19,8 +19,8 @@ SQLITE_PRAGMAS = (
 POSTGRES_SCHEMES = ("postgres", "postgresql")
 
 CONNECT_SECONDS = 5
-# How long a request waits for one of the process's connections, or for a server that accepts none.
-POOL_SECONDS = 5
+# How long a request waits for one of the process's connections, or for a server that accepts none, at most.
+POOL_SECONDS = 5.0
 # The server ends a statement itself; only one that cannot say so is given up on, this much later.
 ANSWER_SECONDS = 5.0
 # A peer that is gone without a word: whoever sends notices after the first, whoever waits after the rest.
@@ -42,7 +42,7 @@ def sqlite(file: Path, busy_seconds: float) -> dict[str, Any]:
     }
 
 
-def postgresql(url: str, pool_max: int, statement_seconds: float) -> dict[str, Any]:
+def postgresql(url: str, pool_max: int, busy_seconds: float, statement_seconds: float) -> dict[str, Any]:
     """From `postgresql://user:password@host:port/name?sslmode=...`; errors never show the URL.
 
     What the URL's query says wins over what stands here.
@@ -62,7 +62,7 @@ def postgresql(url: str, pool_max: int, statement_seconds: float) -> dict[str, A
         **TCP,
         **given,
         "options": f"{_server_limits(statement_seconds)} {given.get('options', '')}".strip(),
-        "pool": _pool(pool_max, statement_seconds),
+        "pool": _pool(pool_max, busy_seconds, statement_seconds),
     }
     return {
         "ENGINE": "django.db.backends.postgresql",
@@ -88,11 +88,11 @@ def _server_limits(statement_seconds: float) -> str:
     return " ".join(f"-c {name}={value}" for name, value in limits.items())
 
 
-def _pool(pool_max: int, statement_seconds: float) -> dict[str, Any]:
+def _pool(pool_max: int, busy_seconds: float, statement_seconds: float) -> dict[str, Any]:
     return {
         "min_size": 0,
         "max_size": pool_max,
-        "timeout": POOL_SECONDS,
+        "timeout": min(POOL_SECONDS, busy_seconds),
         # Given up soon: a pool's own pauses grow, and a server that is back would not be noticed for minutes.
         "reconnect_timeout": 1.0,
         "connection_class": bounded_connection(statement_seconds + ANSWER_SECONDS),

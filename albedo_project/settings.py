@@ -98,14 +98,16 @@ TEMPLATES: list[dict[str, Any]] = [
     }
 ]
 
+busy_seconds = float(ALBEDO["database_busy_seconds"])
 if database_url := env.text("DATABASE_URL"):
     database = databases.postgresql(
-        database_url, int(ALBEDO["database_pool_max"]), float(ALBEDO["database_statement_seconds"])
+        database_url,
+        int(ALBEDO["database_pool_max"]),
+        busy_seconds,
+        float(ALBEDO["database_statement_seconds"]),
     )
 else:
-    database = databases.sqlite(
-        keys.private_file(DATA_DIR / "albedo.sqlite3"), float(ALBEDO["database_busy_seconds"])
-    )
+    database = databases.sqlite(keys.private_file(DATA_DIR / "albedo.sqlite3"), busy_seconds)
 DATABASES = {"default": database}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 

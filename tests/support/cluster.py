@@ -38,8 +38,11 @@ class Web:
         self._clients: list[httpx.Client] = []
 
     def client(self, token: str | None = None, **options: Any) -> httpx.Client:
-        headers = {"Authorization": f"Bearer {token or self.token}"}
-        client = httpx.Client(base_url=self.url, headers=headers, timeout=30, trust_env=False, **options)
+        """With the operator's token, another one, or none (`""`)."""
+        chosen = self.token if token is None else token
+        headers = {"Authorization": f"Bearer {chosen}"} if chosen else {}
+        plain: dict[str, Any] = {"timeout": 30, "trust_env": False, **options}
+        client = httpx.Client(base_url=self.url, headers=headers, **plain)
         self._clients.append(client)
         return client
 

@@ -52,7 +52,6 @@ class Doors:
             "runs": lambda: _answer(get(f"{path}/runs")),
             "attempts": lambda: _answer(get(f"{path}/attempts")),
             "providers": lambda: _answer(get("/api/providers")),
-            "metrics": lambda: _answer(get("/metrics")),
             "page": lambda: _answer(self._browser.get(f"/sessions/{self._session.id}/")),
             "admin": lambda: _answer(self._browser.get("/admin/sessions_app/session/")),
         }

@@ -14,6 +14,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, LiteralString
 
 import psycopg
 import pytest
@@ -91,20 +92,21 @@ class OwnPostgres(PostgresServer):
     def stop(self) -> None:
         end(self._process, signal.SIGINT)
 
+    def run(self, statement: LiteralString) -> list[tuple[Any, ...]]:
+        """As the superuser, outside of a transaction; its rows."""
+        with psycopg.connect(self.url, autocommit=True) as connection:
+            made = connection.execute(statement)
+            return made.fetchall() if made.description else []
+
     def kill_sessions(self) -> None:
         """End every connection but the one that asks."""
-        with psycopg.connect(self.url, autocommit=True) as connection:
-            connection.execute(
-                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
-                "WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'"
-            )
+        self.run(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+            "WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'"
+        )
 
     def promote(self) -> None:
-        with psycopg.connect(self.url, autocommit=True) as connection:
-            assert connection.execute("SELECT pg_promote(true, 30)").fetchone() == (True,)
-
-    def database_url(self, name: str, port: int | None = None) -> str:
-        return f"postgresql://postgres@127.0.0.1:{port or self.port}/{name}"
+        assert self.run("SELECT pg_promote(true, 30)") == [(True,)]
 
     def answers(self) -> bool:
         try:

@@ -11,7 +11,7 @@ from albedo_project.databases import postgresql
 
 
 def test_a_url_becomes_an_entry() -> None:
-    entry = postgresql("postgresql://me:p%40ss@db.example:6432/live%20one?sslmode=require", 9, 20)
+    entry = postgresql("postgresql://me:p%40ss@db.example:6432/live%20one?sslmode=require", 9, 20, 30)
     assert entry["NAME"] == "live one"
     assert (entry["USER"], entry["PASSWORD"]) == ("me", "p@ss")
     assert (entry["HOST"], entry["PORT"]) == ("db.example", "6432")
@@ -20,7 +20,7 @@ def test_a_url_becomes_an_entry() -> None:
 
 
 def test_a_socket_s_folder_is_a_host() -> None:
-    entry = postgresql("postgres:///albedo?host=/run/postgresql", 2, 20)
+    entry = postgresql("postgres:///albedo?host=/run/postgresql", 2, 20, 30)
     assert (entry["HOST"], entry["PORT"]) == ("/run/postgresql", "")
     assert "host" not in entry["OPTIONS"]
 
@@ -37,7 +37,7 @@ def test_a_socket_s_folder_is_a_host() -> None:
 )
 def test_a_url_that_is_none_is_refused_unseen(url: str) -> None:
     with pytest.raises(ImproperlyConfigured, match="DATABASE_URL") as caught:
-        postgresql(url, 2, 20)
+        postgresql(url, 2, 20, 30)
     assert "secret" not in str(caught.value)
 
 
