@@ -1,4 +1,4 @@
-"""Two servers on one database that share no layer, as nobody should run them: nothing is wrong, some waits."""
+"""Two servers on one database that share no layer, as nobody should run them: nothing is wrong, some wait."""
 
 from __future__ import annotations
 
