@@ -17,6 +17,7 @@ from django.db import connections
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
+from tests.support.common_server import common_server
 from tests.support.distributed import distributed
 from tests.support.environment import clean_environment
 from tests.support.modes import distributed_servers, fresh_server, make_server, server, servers, start_server
@@ -26,6 +27,7 @@ from tests.support.services import own_redis, postgres_server, postgres_url, red
 from tests.support.small_disk import make_disk
 
 __all__ = [
+    "common_server",
     "distributed",
     "distributed_servers",
     "fresh_server",

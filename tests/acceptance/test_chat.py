@@ -23,8 +23,11 @@ from streaming.providers.scripted_http import Out, ScriptedRequest
 from streaming.providers.scripted_parts import Call, Say
 from streaming.providers.scripted_signal import Barrier
 from tests.acceptance.conftest import MakeModel
+from tests.support.common_server import no_session_stays, server
 from tests.support.raw_model import RawModel
 from tests.support.server import PROJECT, ServerProcess
+
+__all__ = ["no_session_stays", "server"]
 
 PATIENCE_SECONDS = 90.0
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")

@@ -16,11 +16,12 @@ from streaming.providers.scripted_parts import Call, Say, Think
 from streaming.providers.scripted_signal import Barrier
 from tests.acceptance.conftest import MakeModel
 from tests.support.browser import Guard, browser, signed_in
+from tests.support.common_server import no_session_stays, server
 from tests.support.raw_model import RawModel
 from tests.support.server import ServerProcess
 from tests.support.session import SessionClient
 
-__all__ = ["browser"]
+__all__ = ["browser", "no_session_stays", "server"]
 
 PNG = (
     "import base64\nfrom IPython.display import HTML, Image, display\n"

@@ -14,11 +14,12 @@ from streaming.providers.scripted_parts import Say
 from streaming.providers.scripted_signal import Barrier
 from tests.acceptance.conftest import MakeModel, Model
 from tests.support.browser import Guard, browser, signed_in
+from tests.support.common_server import no_session_stays, server
 from tests.support.cut_proxy import CutProxy
 from tests.support.raw_model import RawModel
 from tests.support.server import ServerProcess
 
-__all__ = ["browser"]
+__all__ = ["browser", "no_session_stays", "server"]
 
 
 @pytest.fixture

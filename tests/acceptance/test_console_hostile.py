@@ -13,10 +13,11 @@ from streaming.providers.scripted import Reply
 from streaming.providers.scripted_parts import Call, Say, Think
 from tests.acceptance.conftest import MakeModel
 from tests.support.browser import Guard, browser, signed_in
+from tests.support.common_server import no_session_stays, server
 from tests.support.server import ServerProcess
 from tests.support.session import SessionClient
 
-__all__ = ["browser"]
+__all__ = ["browser", "no_session_stays", "server"]
 
 RUN = "window.__owned=1;alert(1)"
 SINK = "http://sink.invalid/?q=secret"

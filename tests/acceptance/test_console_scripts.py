@@ -14,10 +14,11 @@ from streaming.feed.events import Event
 from streaming.feed.fold import fold
 from streaming.feed.tails import EMPTY, extend
 from tests.support.browser import browser
+from tests.support.common_server import no_session_stays, server
 from tests.support.server import ServerProcess
 from tests.unit.feed.samples import STORY, fresh_state, snapshot_of
 
-__all__ = ["browser"]
+__all__ = ["browser", "no_session_stays", "server"]
 
 GENERATION = "1-abcd0123"
 FEW = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -6,9 +6,12 @@ from streaming.providers.scripted import Reply, ScriptedThread
 from streaming.providers.scripted_http import Out, ScriptedRequest
 from streaming.providers.scripted_parts import Say
 from tests.acceptance.conftest import define_profile
+from tests.support.common_server import no_session_stays, server
 from tests.support.fold import comparable
 from tests.support.server import ServerProcess
 from tests.support.session import SessionClient
+
+__all__ = ["no_session_stays", "server"]
 
 
 async def broken(request: ScriptedRequest, out: Out) -> None:

@@ -13,11 +13,14 @@ from streaming.providers.scripted_http import Out, ScriptedRequest
 from streaming.providers.scripted_parts import Call, Say
 from streaming.providers.scripted_signal import Barrier
 from tests.acceptance.conftest import MakeModel
+from tests.support.common_server import no_session_stays, server
 from tests.support.leaping_manage import LEAP_SECONDS
 from tests.support.modes import Leaping, Servers
 from tests.support.raw_model import RawModel
 from tests.support.server import ServerProcess
 from tests.support.session import Follower, SessionClient
+
+__all__ = ["no_session_stays", "server"]
 
 CELLS = {
     "busy loop": "print('begun', flush=True)\nwhile True: pass",

@@ -7,7 +7,10 @@ import json
 from streaming.providers.scripted import Reply
 from streaming.providers.scripted_parts import Call, Say, Think
 from tests.acceptance.conftest import MakeModel
+from tests.support.common_server import no_session_stays, server
 from tests.support.fold import comparable
+
+__all__ = ["no_session_stays", "server"]
 
 
 def test_a_call_is_seen_written_running_and_ended_under_one_identity(model: MakeModel) -> None:

@@ -9,10 +9,13 @@ from typing import Any
 from streaming.providers.scripted import Reply, ScriptedThread
 from streaming.providers.scripted_parts import Call, Say
 from tests.acceptance.conftest import MakeModel, define_profile
+from tests.support.common_server import no_session_stays, server
 from tests.support.mcp_process import is_gone, noted, over_http, stdio
 from tests.support.processes import wait_for
 from tests.support.server import ServerProcess, StartServer
 from tests.support.session import SessionClient
+
+__all__ = ["no_session_stays", "server"]
 
 
 def named(request: Any) -> list[str]:

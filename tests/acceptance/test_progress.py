@@ -12,9 +12,12 @@ from streaming.providers.scripted_http import Out, ScriptedRequest
 from streaming.providers.scripted_parts import Call, Say
 from streaming.providers.scripted_signal import Barrier
 from tests.acceptance.conftest import MakeModel
+from tests.support.common_server import no_session_stays, server
 from tests.support.fold import comparable
 from tests.support.raw_model import RawModel, fragments, python_arguments
 from tests.support.session import Follower
+
+__all__ = ["no_session_stays", "server"]
 
 ANSWER = Reply(Say("done"))
 

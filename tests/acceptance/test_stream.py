@@ -13,10 +13,13 @@ from streaming.providers.scripted_http import Out, ScriptedRequest
 from streaming.providers.scripted_parts import Call, Say, Think
 from streaming.providers.scripted_signal import Barrier
 from tests.acceptance.conftest import MakeModel
+from tests.support.common_server import no_session_stays, server
 from tests.support.fold import comparable, fold
 from tests.support.processes import wait_for
 from tests.support.raw_model import RawModel
 from tests.support.session import SessionClient, sse_batches
+
+__all__ = ["no_session_stays", "server"]
 
 CODE = "print('a'); print('é😀'); 6 * 7"
 

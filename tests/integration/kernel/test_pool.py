@@ -118,7 +118,7 @@ async def test_a_kernel_that_does_not_come_up_fails_in_time_and_leaves_no_proces
         before = children()
         with pytest.raises(KernelStartFailed, match=words):
             await pool.acquire(tmp_path)
-        assert children() == before
+        assert set(children()) <= set(before)
     finally:
         await pool.aclose()
 

@@ -21,7 +21,7 @@ async def test_it_clears_the_root_when_closed_and_leaves_nothing_open(tmp_path: 
     await guard.close()
     assert is_gone(pid)
     assert not (tmp_path / "root").exists()
-    assert open_files() == before
+    assert open_files() <= before
 
 
 async def test_one_that_stands_still_is_replaced(tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ async def test_a_death_is_seen_once_and_nothing_stays_open() -> None:
     await asyncio.wait_for(process.ended(), SECONDS)
     assert process.died.is_set()
     assert calls == [1]
-    assert open_files() == before
+    assert open_files() <= before
 
 
 async def test_a_kill_takes_the_group() -> None:
