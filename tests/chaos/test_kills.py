@@ -172,8 +172,11 @@ def test_f14_killed_with_full_queues(rig: Rig) -> None:
         barrier.release.set()
     rig.target.start()
     states = run_states(rig.check())
-    assert states.count("completed") == len(users) * QUEUE
-    assert states.count("abandoned") == len(users)
+    assert len(states) == len(users) * (QUEUE + 1)
+    assert set(states) <= {"completed", "abandoned"}
+    if rig.target.name == "embedded":
+        # Elsewhere a lease may end for want of a turn, and with it one run more.
+        assert states.count("abandoned") == len(users)
 
 
 def fill(rig: Rig, user: Client) -> None:
