@@ -6,6 +6,7 @@ import asyncio
 import grp
 import os
 import pwd
+import resource
 import shutil
 import signal
 from collections.abc import Sequence
@@ -18,14 +19,16 @@ from scripts.distributed.process import Program, StartFailed
 RULES = Path(__file__).resolve().parents[2] / "deploy" / "nginx"
 PLACES = f"{os.defpath}:/usr/sbin:/usr/local/sbin"
 WORKER_USER = "nobody"
+# A stream takes two: its client's, and the one to its web process.
+FILES = 32_768
 
 CONFIGURATION = """daemon off;
 worker_processes 1;
-worker_rlimit_nofile 40960;
+worker_rlimit_nofile {files};
 pid nginx.pid;
 error_log stderr;
 {user}
-events {{ worker_connections 16384; }}
+events {{ worker_connections {connections}; }}
 
 http {{
     client_body_temp_path body;
@@ -55,7 +58,16 @@ http {{
 def configuration(port: int, webs: Sequence[int], user: str) -> str:
     # On one machine a process that is gone refuses at once: none has to be avoided for a while.
     servers = "\n".join(f"        server {HOST}:{web} max_fails=0;" for web in webs)
-    return CONFIGURATION.format(host=HOST, port=port, servers=servers, user=user, rules=RULES)
+    files = allowed_files()
+    return CONFIGURATION.format(
+        host=HOST, port=port, servers=servers, user=user, rules=RULES, files=files, connections=files // 2
+    )
+
+
+def allowed_files() -> int:
+    """As many as nginx wants, or may have."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return FILES if hard == resource.RLIM_INFINITY else min(FILES, hard)
 
 
 class Nginx:
