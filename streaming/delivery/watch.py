@@ -179,7 +179,8 @@ class Watch:
         if self.mirror.lags(generation, newest):
             await asyncio.sleep(OVERTAKING_SECONDS)
         if self.mirror.lags(generation, newest):
-            await self._join(anew=True)
+            # Before the first word of an actor nothing can have been missed.
+            await self._join(anew=self.mirror.generation is not None)
             self.learn(generation, newest)
 
     def _count_message(self, count: int) -> Message:

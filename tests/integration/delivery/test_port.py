@@ -11,6 +11,7 @@ import pytest
 from channels.layers import channel_layers
 
 from sessions_app.live import Cursor
+from streaming.delivery import port
 from streaming.delivery.port import ASKS_PER_CAPTURE, ChannelLive
 from tests.support.clock import LeapingClock
 from tests.unit.delivery.facts import until
@@ -199,3 +200,51 @@ async def test_a_change_is_announced_to_owner_and_staff(session_id: UUID, hosts:
         assert message["type"] == "session.summary"
         assert message["text"] == f'{{"events":[{{"type":"activity","session_id":"{session_id}"}}]}}'
     assert "user.8" not in layer.channels
+
+
+@pytest.fixture
+def refusing(hosts: Hosts, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """A layer that takes nothing, and to which channels it was tried."""
+    tried: list[str] = []
+
+    async def refuse(channel: str, message: dict[str, Any]) -> None:
+        tried.append(channel)
+        raise ConnectionError("away")
+
+    monkeypatch.setattr(channel_layers["default"], "send", refuse)
+    return tried
+
+
+async def test_where_no_actor_has_to_be_a_layer_that_refuses_is_tried_once(
+    session_id: UUID, hosts: Hosts, live: Any, refusing: list[str]
+) -> None:
+    await hosts.start(session_id)
+    assert await live.capture(session_id, None, start=False) is None
+    assert await live.inspect(session_id) is None
+    assert len(refusing) == 2
+
+
+async def test_a_layer_that_refuses_is_tried_again_at_a_measured_pace(
+    session_id: UUID, hosts: Hosts, live: Any, refusing: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(port, "RETRY_SECONDS", CAPTURE_SECONDS / 4)
+    clock = LeapingClock()
+    await hosts.start(session_id)
+    asking = asyncio.create_task(live.capture(session_id, None, start=True))
+    for tries in (1, 2):
+        await until(lambda: len(refusing) == tries, "the actor is asked")  # noqa: B023
+        clock.leap(CAPTURE_SECONDS / 4)
+    clock.leap(CAPTURE_SECONDS)
+    assert await asking is None
+    assert len(refusing) <= 3
+
+
+async def test_what_tells_the_live_half_of_something_fails_nobody(
+    session_id: UUID, hosts: Hosts, live: Any, refusing: list[str]
+) -> None:
+    await live.wake(session_id)
+    await hosts.start(session_id)
+    await live.wake(session_id)
+    await live.interrupt(session_id, session_id)
+    await live.stop(session_id, "restart")
+    assert len(refusing) == 4
