@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import socket
 import threading
 from collections.abc import Callable, Iterator
@@ -14,6 +15,7 @@ from websockets.exceptions import InvalidStatus, WebSocketException
 from websockets.sync.client import connect
 
 from tests.chaos.history import Reading, Reset, Seen, digest
+from tests.support.fold import RULES
 from tests.support.processes import DeadlinePassed
 
 Transport = Literal["ws", "sse"]
@@ -41,6 +43,8 @@ class Reader:
         self._headers = {"Authorization": f"Bearer {token}"}
         self._news = threading.Condition()
         self._stopped = threading.Event()
+        self._shown: dict[str, Any] = {}
+        self._since = 0
         self._socket: socket.socket | None = None
         self._thread = threading.Thread(target=self._read_on, daemon=True)
 
@@ -63,6 +67,15 @@ class Reader:
 
     def of(self, kind: str) -> list[dict[str, Any]]:
         return [event["data"] for event in self.events if event["type"] == kind]
+
+    def view(self) -> dict[str, Any]:
+        """What it knows of the session now: the last snapshot, with every event since folded into it."""
+        with self._news:
+            view = copy.deepcopy(self._shown)
+            for event in self.events[self._since :]:
+                if event["type"] in RULES:
+                    RULES[event["type"]](view, copy.deepcopy(event["data"]))
+            return view
 
     def until(self, fact: Callable[[], bool], what: str) -> None:
         """Return as soon as `fact()` holds of what has come."""
@@ -163,6 +176,7 @@ class Reader:
         self.events.append(event)
         if event["type"] == "reset":
             snapshot = batch["snapshot"]
+            self._shown, self._since = snapshot, len(self.events)
             at, last = snapshot["cursor"]["sequence"], snapshot["history"]["high_water"]
             self.phase = snapshot["status"]["phase"]
             self.cursor = (generation, at)

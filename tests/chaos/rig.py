@@ -26,6 +26,16 @@ from tests.chaos.target import Target
 from tests.support.processes import DeadlinePassed
 
 SETTLE_SECONDS = 120.0
+# The parts of a snapshot that events move; history has its own rules.
+LIVE = (
+    "status",
+    "input_order",
+    "pending_inputs",
+    "current_message",
+    "current_progress",
+    "current_output",
+    "usage",
+)
 # What no fault from outside explains.
 FAULTS_OF_OURS = re.compile(
     r"Traceback|unforeseen|by a fault of ours|its actor failed|an actor failed|IllegalTransition"
@@ -130,11 +140,20 @@ class Rig:
                 behind = [reader.reading.reader for reader in readers if reader.cursor != at]
                 idle = shown["status"]["phase"] == "idle" and not shown["pending_inputs"]
                 if idle and not behind:
+                    self._compare(readers, shown, at)
                     break
                 if time.monotonic() > end:
                     state = f"{shown['status']}, {len(shown['pending_inputs'])} waiting, {behind} not at {at}"
                     raise DeadlinePassed(f"session {client.session} does not settle: {state}")
                 time.sleep(0.05)
+
+    def _compare(self, readers: list[Reader], shown: dict[str, Any], at: tuple[str, int]) -> None:
+        """What readers made of the events is what a snapshot at the same cursor shows."""
+        for reader in readers:
+            view = reader.view()
+            if reader.cursor == at:
+                live = {name: (view[name], shown[name]) for name in LIVE if view[name] != shown[name]}
+                assert live == {}, f"{reader.reading.reader} of {reader.reading.session} at {at}"
 
     def history(self) -> History:
         """All that is known now."""
