@@ -21,7 +21,7 @@ from sessions_app.models import Session
 from sessions_app.quantities import show_size
 from sessions_app.store import retention, retention_sizes
 from sessions_app.store.retention import Removal, RemovalLost
-from sessions_app.store.retention_rows import Pace, old_attempts, remove_attempts, remove_some
+from sessions_app.store.retention_rows import old_attempts, remove_attempts, remove_some, row_pace
 from sessions_app.store.sessions import is_busy
 
 _PAGE = 100
@@ -91,7 +91,7 @@ class Pruner:
         self._wanted = wanted
         self._dry_run = dry_run
         self._say = say
-        self._pace = Pace()
+        self._pace = row_pace()
         self.done = Done()
 
     def prune(self) -> Done:

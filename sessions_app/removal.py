@@ -15,7 +15,7 @@ from sessions_app import workspaces
 from sessions_app.store import retention
 from sessions_app.store.executor import read, write
 from sessions_app.store.retention import Removal, RemovalLost
-from sessions_app.store.retention_rows import Pace, remove_some
+from sessions_app.store.retention_rows import remove_some, row_pace
 
 log = logging.getLogger("albedo.removal")
 
@@ -29,7 +29,7 @@ async def remove(removal: Removal, seconds: float | None = None) -> bool:
     Raises the database's errors: then the lease runs out, and somebody goes on.
     """
     deadline = None if seconds is None else time.monotonic() + seconds
-    pace = Pace()
+    pace = row_pace()
     try:
         while await write(remove_some, removal, pace):
             if deadline is not None and time.monotonic() > deadline:

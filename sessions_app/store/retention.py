@@ -13,8 +13,10 @@ from datetime import datetime
 from pathlib import Path
 from uuid import UUID
 
+from django.conf import settings
 from django.db import transaction
 from django.db.models import F, Q, QuerySet
+from django.db.models.expressions import Combinable
 from django.db.models.functions import Now
 from django.utils import timezone
 
@@ -23,9 +25,6 @@ from sessions_app.models import Session
 from sessions_app.problems import NotFound
 from sessions_app.store.claims import lease_end
 from sessions_app.store.sessions import is_busy, require_idle
-
-# Every piece of a removal extends it; after a crash this long passes before somebody goes on.
-LEASE_SECONDS = 15.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +83,7 @@ def _mark(removal: Removal) -> None:
         deleted_at=timezone.now(),
         generation=F("generation") + 1,
         generation_nonce=secrets.token_hex(4),
-        lease_until=lease_end(LEASE_SECONDS),
+        lease_until=_lease_end(),
         host=removal.worker,
         actor_channel="",
         last_sequence=None,
@@ -101,13 +100,13 @@ def take(session_id: UUID) -> Removal | None:
     """Go on with a removal that nobody holds."""
     removal = new_removal(session_id)
     left = Session.every.filter(_free(), id=session_id, deleted_at__isnull=False)
-    taken = left.update(lease_until=lease_end(LEASE_SECONDS), host=removal.worker)
+    taken = left.update(lease_until=_lease_end(), host=removal.worker)
     return removal if taken == 1 else None
 
 
 def hold(removal: Removal) -> None:
     """Extend it, in the transaction of a piece. Raises RemovalLost."""
-    if _mine(removal).update(lease_until=lease_end(LEASE_SECONDS)) != 1:
+    if _mine(removal).update(lease_until=_lease_end()) != 1:
         raise RemovalLost(str(removal.session_id))
 
 
@@ -138,6 +137,11 @@ def workspace_to_remove(session_id: UUID) -> Path | None:
     near = Session.objects.filter(Q(workspace__startswith=str(folder)) | Q(workspace__in=above))
     others: Collection[str] = near.exclude(id=session_id).values_list("workspace", flat=True)
     return None if any(workspaces.overlap(Path(path), folder) for path in others) else folder
+
+
+def _lease_end() -> Combinable:
+    """As long as an actor's: every piece extends it, and after a crash somebody goes on that much later."""
+    return lease_end(float(settings.ALBEDO["actor_lease_seconds"]))
 
 
 def _free() -> Q:

@@ -22,29 +22,17 @@ from sessions_app.models import (
     Run,
     ToolCall,
 )
+from sessions_app.store.pace import Pace
 from sessions_app.store.retention import Removal, hold
 
 # Besides entries with their pieces, in an order in which nothing is left to point at what is gone.
 OWNED: tuple[type[models.Model], ...] = (Artifact, ToolCall, ProviderAttempt, Input, Run)
 
-# A transaction is to take about this long: rows are of all sizes, so time is what tells.
-AIM_SECONDS = 0.05
 ROWS_FIRST, ROWS_MOST = 16, 500
 
 
-class Pace:
-    """How many rows the next transaction takes: twice as many where the last was quick, half where slow."""
-
-    def __init__(self) -> None:
-        self.rows = ROWS_FIRST
-        self.took_seconds = 0.0
-
-    def took(self, seconds: float) -> None:
-        self.took_seconds = seconds
-        if seconds < AIM_SECONDS / 2:
-            self.rows = min(2 * self.rows, ROWS_MOST)
-        elif seconds > 2 * AIM_SECONDS:
-            self.rows = max(self.rows // 2, 1)
+def row_pace() -> Pace:
+    return Pace(ROWS_FIRST, ROWS_MOST)
 
 
 def remove_some(removal: Removal, pace: Pace) -> int:
@@ -55,9 +43,9 @@ def remove_some(removal: Removal, pace: Pace) -> int:
     began = time.monotonic()
     with transaction.atomic():
         hold(removal)
-        removed = _remove_entries(removal, pace.rows)
-        if removed < pace.rows:
-            removed += _remove_owned(removal, pace.rows - removed)
+        removed = _remove_entries(removal, pace.size)
+        if removed < pace.size:
+            removed += _remove_owned(removal, pace.size - removed)
     pace.took(time.monotonic() - began)
     return removed
 
@@ -66,7 +54,7 @@ def remove_attempts(before: datetime, pace: Pace) -> int:
     """Delete some diagnostic records of attempts that began before and have ended; how many."""
     began = time.monotonic()
     with transaction.atomic():
-        removed = _delete(ProviderAttempt, _pks(old_attempts(before).order_by("id"), pace.rows))
+        removed = _delete(ProviderAttempt, _pks(old_attempts(before).order_by("id"), pace.size))
     pace.took(time.monotonic() - began)
     return removed
 
@@ -98,5 +86,6 @@ def _pks(rows: models.QuerySet[Any], most: int) -> list[Any]:
 
 def _delete(model: type[models.Model], pks: Sequence[Any]) -> int:
     if pks:
-        model._default_manager.filter(pk__in=pks).delete()
+        # Their content is not read for it.
+        model._default_manager.filter(pk__in=pks).only("pk").delete()
     return len(pks)

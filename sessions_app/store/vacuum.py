@@ -8,10 +8,10 @@ from typing import Any
 
 from django.db import connection
 
+from sessions_app.store.pace import Pace
+
 INCREMENTAL = 2
-# A step is a write like any other: everybody's next one comes soon.
-_AIM_SECONDS = 0.05
-_PAGES_LEAST, _PAGES_MOST = 16, 4_096
+_PAGES_FIRST, _PAGES_MOST = 256, 16_384
 
 
 def gives_back() -> bool:
@@ -21,16 +21,15 @@ def gives_back() -> bool:
 
 def give_back(pause: Callable[[float], None]) -> None:
     """Shorten SQLite's file by its free pages, in short transactions; `pause` gets what each one took."""
-    pages = _PAGES_LEAST
+    pace = Pace(_PAGES_FIRST, _PAGES_MOST)
     while free := _ask("freelist_count"):
         began = time.monotonic()
-        _run(f"PRAGMA incremental_vacuum({pages})")
-        took = time.monotonic() - began
+        _work(f"PRAGMA incremental_vacuum({pace.size})")
+        pace.took(time.monotonic() - began)
         if _ask("freelist_count") >= free:
             # Others make pages free as fast as that, or none can be.
             break
-        pages = min(2 * pages, _PAGES_MOST) if took < _AIM_SECONDS / 2 else max(pages // 2, _PAGES_LEAST)
-        pause(took)
+        pause(pace.took_seconds)
     # The file gets shorter when the log is copied into it.
     _run("PRAGMA wal_checkpoint(PASSIVE)")
 
@@ -50,7 +49,12 @@ def _ask(name: str) -> int:
 
 
 def _run(statement: str) -> list[Any]:
-    """Every row is taken: SQLite does such work as its rows are read."""
     with connection.cursor() as cursor:
         cursor.execute(statement)
         return list(cursor.fetchall())
+
+
+def _work(statement: str) -> None:
+    """To its end: it gives a row without columns for each page, and the driver would stop at the first."""
+    with connection.wrap_database_errors, connection.cursor() as cursor:
+        cursor.executescript(statement)

@@ -21,7 +21,8 @@ from sessions_app.problems import Conflict, NotFound, Unavailable
 from sessions_app.removal import remove
 from sessions_app.store import attempts, claims, executor, retention, sessions
 from sessions_app.store.fence import LeaseLost
-from sessions_app.store.retention_rows import OWNED, Pace, remove_some
+from sessions_app.store.pace import Pace
+from sessions_app.store.retention_rows import OWNED, remove_some, row_pace
 from streaming.actors.removals import keep_removing
 from tests.integration.retention.content import full_session, marked, rows_of
 from tests.support.store import accepted, claimed
@@ -106,11 +107,10 @@ def test_busy_sessions_are_marked_by_force_alone(alice: User) -> None:
 def test_a_transaction_is_as_small_as_its_pace(alice: User) -> None:
     session = full_session(alice, entries=40, pieces=3)
     removal = marked(session)
-    pace = Pace()
+    pace = Pace(8, 8)
     total = rows_of(session.id)
     most = 0
     while True:
-        pace.rows = min(pace.rows, 8)
         before = rows_of(session.id)
         if not remove_some(removal, pace):
             break
@@ -119,29 +119,11 @@ def test_a_transaction_is_as_small_as_its_pace(alice: User) -> None:
     assert rows_of(session.id) == 1 < total
 
 
-def test_the_pace_follows_the_time_that_a_transaction_takes() -> None:
-    pace = Pace()
-    first = pace.rows
-    pace.took(0.0)
-    assert pace.rows == 2 * first
-    for _ in range(20):
-        pace.took(0.0)
-    assert pace.rows == 500
-    pace.took(0.06)
-    assert pace.rows == 500
-    pace.took(1.0)
-    assert pace.rows == 250
-    for _ in range(20):
-        pace.took(1.0)
-    assert pace.rows == 1
-
-
 def test_a_piece_of_a_long_session_costs_no_more_than_one_of_a_short_one(alice: User) -> None:
     counts = []
     for entries in (20, 200):
         removal = marked(full_session(alice, entries=entries, pieces=1))
-        pace = Pace()
-        pace.rows = 5
+        pace = Pace(5, 5)
         with CaptureQueriesContext(
             connection,
         ) as queries:
@@ -182,7 +164,7 @@ async def ended_by_the_hosts(session_id: UUID) -> None:
 async def test_a_removal_whose_process_died_is_ended_by_the_hosts(alice: User) -> None:
     session = await executor.write(full_session, alice, entries=50, pieces=1)
     removal = await executor.write(marked, session)
-    await executor.write(remove_some, removal, Pace())
+    await executor.write(remove_some, removal, row_pace())
     # Nobody else while its lease lasts.
     assert await executor.read(retention.unfinished, 5) == []
     await executor.write(expire, session.id)
@@ -197,7 +179,7 @@ def test_who_lost_a_removal_removes_nothing_more(alice: User) -> None:
     assert retention.take(session.id) is not None
     before = rows_of(session.id)
     with pytest.raises(retention.RemovalLost):
-        remove_some(removal, Pace())
+        remove_some(removal, row_pace())
     with pytest.raises(retention.RemovalLost):
         retention.finish(removal)
     retention.let_go(removal)
