@@ -14,13 +14,16 @@ from uuid_utils.compat import uuid7
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
+from tests.support.common_server import no_session_stays, server
 from tests.support.server import ServerProcess
 from tests.support.session import SessionClient
+
+__all__ = ["no_session_stays", "server"]
 
 PATIENCE_SECONDS = 60.0
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def session(server: ServerProcess) -> SessionClient:
     return SessionClient.create(server)
 
