@@ -22,7 +22,10 @@ VARIABLES: tuple[Variable, ...] = (
     ),
     Variable("DATABASE_URL", "text", "SQLite in DATA_DIR", "`postgresql://user:password@host:port/name`."),
     Variable(
-        "REDIS_URL", "text", "layers in memory", "`redis://host:port/0`; needed by more than one process."
+        "REDIS_URL",
+        "text",
+        "layers in memory",
+        "`redis://host:port/0`; needed by more than one process. The number is for this installation alone.",
     ),
     Variable("SECRET_KEY", "text", "made in DATA_DIR/secrets", "Signs cookies and page tokens."),
     Variable(
