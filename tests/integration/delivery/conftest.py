@@ -26,7 +26,14 @@ DEFAULTS = {"ALBEDO_DELIVERY_KEEPALIVE_SECONDS": "0.5", "ALBEDO_DELIVERY_HEAL_SE
 class Served:
     """One served process. `alice`, `bob` and `staff` have a token, a cookie and a session each."""
 
-    def __init__(self, folder: Path, limits: dict[str, Any] | None = None, **environment: str) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        limits: dict[str, Any] | None = None,
+        kind: str = "serve",
+        host: str = "127.0.0.1",
+        **environment: str,
+    ) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.log = folder / "log"
         self._facts_file = folder / "facts.json"
@@ -34,7 +41,7 @@ class Served:
         clean_environment(inherited)
         module = "tests.integration.delivery.served"
         self.process: subprocess.Popen[bytes] = spawn(
-            [sys.executable, "-m", module, str(self._facts_file), json.dumps(limits or {})],
+            [sys.executable, "-m", module, str(self._facts_file), json.dumps(limits or {}), kind, host],
             self.log,
             {**inherited, "DATA_DIR": str(folder / "data"), **DEFAULTS, **environment},
             folder=PROJECT,
