@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, cast
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -19,7 +20,7 @@ from streaming.providers.scripted_http import Out, ScriptedRequest
 from streaming.providers.scripted_parts import Say
 from tests.acceptance.conftest import define_profile
 from tests.support.cluster import Cluster
-from tests.support.process_facts import rss_bytes
+from tests.support.process_facts import is_connected, rss_bytes
 from tests.support.processes import wait_for
 from tests.support.raw_reader import TRANSPORTS, RawReader
 from tests.support.server import ServerProcess
@@ -29,9 +30,10 @@ from tests.support.session import SessionClient
 QUICK = {"ALBEDO_DELIVERY_KEEPALIVE_SECONDS": "0.5", "ALBEDO_DELIVERY_HEAL_SECONDS": "0.3"}
 PATIENT = {**QUICK, "ALBEDO_DELIVERY_SEND_SECONDS": "600"}
 IMPATIENT = {**QUICK, "ALBEDO_DELIVERY_SEND_SECONDS": "1.5", "ALBEDO_SERVER_CLOSE_SECONDS": "60"}
+HARD = {**IMPATIENT, "ALBEDO_SERVER_CLOSE_SECONDS": "0.5", "ALBEDO_DELIVERY_PEER_SECONDS": "600"}
 SERVERS = ("serve", "uvicorn")
 STALLED = 20
-ROUNDS = 6
+ROUNDS = 5
 # Of the text of one answer: below what a session's window holds.
 ANSWER_BYTES = 3 * MIB
 TEXT = ("é" * (KIB - 1) + "\n") * (ANSWER_BYTES // (2 * KIB))
@@ -145,7 +147,7 @@ def test_readers_that_stall_cost_little_and_hold_nobody_up(started: Any, kind: s
         grown = rss_bytes(pid) - before
         assert watchers(session) == STALLED + 2
         assert [(q.faults, q.text_chars) for q in quick] == [([], ROUNDS * len(TEXT))] * 2
-    # 18 MiB went by; queued for each, they would be 360. The session itself has its window and its mirror.
+    # 15 MiB went by; queued for each, they would be 300. The session itself has its window and its mirror.
     assert grown < (STALLED + 44) * MIB
 
 
@@ -179,3 +181,18 @@ def closed_and_resumed(session: SessionClient) -> None:
         assert again.batches[0]["attach"]["verdict"] == "replay"
         seen = [event for event in (*reader.events, *again.events) if event["type"] != "reset"]
         assert seen == log
+
+
+@pytest.mark.parametrize("kind", SERVERS)
+def test_who_never_reads_again_is_dropped(started: Any, kind: str) -> None:
+    """The close frame cannot reach it either, and the connection ends without."""
+    with ScriptedThread(ANSWER) as provider, ExitStack() as stack:
+        session = session_on(started(kind, HARD), provider)
+        stalled = [stack.enter_context(attach(session, transport)) for transport in TRANSPORTS]
+        wait_for(lambda: watchers(session) == 2, "both watch")
+        port = int(urlsplit(session.server.url).port or 0)
+        assert [is_connected(port, reader.port) for reader in stalled] == [True, True]
+        session.ask("write")
+        wait_for(
+            lambda: not any(is_connected(port, reader.port) for reader in stalled), "both are dropped", 60
+        )

@@ -6,7 +6,8 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import httpx
 from tests.support.commands import run_python
 from tests.support.environment import clean_environment
 from tests.support.processes import accepts, end, free_port, spawn, tail, wait_for
+from tests.support.services import PostgresServer
 
 PROJECT = Path(__file__).resolve().parents[2]
 START_SECONDS = 90.0
@@ -126,3 +128,18 @@ class Cluster:
     def _manage(self, *arguments: str) -> None:
         command = [sys.executable, "manage.py", *arguments]
         subprocess.run(command, cwd=PROJECT, env=self.environment, check=True, timeout=START_SECONDS)
+
+
+@contextmanager
+def running_cluster(
+    folder: Path, postgres_server: PostgresServer, redis_url: str, **environment: str
+) -> Iterator[Cluster]:
+    """A cluster without processes yet, on a database of its own; `environment` is of all that it gets."""
+    url = postgres_server.new_database()
+    cluster = Cluster(folder, url, redis_url)
+    cluster.environment.update(environment)
+    try:
+        yield cluster
+    finally:
+        cluster.close()
+        postgres_server.drop(url)

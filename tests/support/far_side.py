@@ -1,4 +1,4 @@
-"""Another machine as far as TCP can tell: a network namespace whose cable can be pulled. Needs root and ip."""
+"""Another machine as far as TCP can tell: a network namespace with a cable to pull. Needs root and `ip`."""
 
 from __future__ import annotations
 

@@ -59,6 +59,11 @@ class RawReader:
         return self._host
 
     @property
+    def port(self) -> int:
+        """Its own."""
+        return int(self.socket.getsockname()[1])
+
+    @property
     def cursor(self) -> Cursor | None:
         """That of the last batch read."""
         return (self.batches[-1]["generation"], self.batches[-1]["cursor"]) if self.batches else None
@@ -86,6 +91,21 @@ class RawReader:
             pass
         return self
 
+    def up_to(self, newest: int) -> RawReader:
+        """Read to the batch that ends with the event `newest`, or to the end."""
+        while (not self.batches or self.batches[-1]["cursor"] < newest) and self.step():
+            pass
+        return self
+
+    def up_to_answer(self, input_id: str) -> RawReader:
+        """Read until the turn that answers an input is completed, or to the end."""
+        seen = 0
+        while not any(input_id in _inputs_of(batch) for batch in self.batches[seen:]):
+            seen = len(self.batches)
+            if not self.step():
+                break
+        return self
+
     def read_on(self) -> RawReader:
         """Read to the end of the connection."""
         while self.step():
@@ -105,6 +125,11 @@ class RawReader:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _inputs_of(batch: dict[str, Any]) -> list[str]:
+    ended = [event for event in batch["events"] if event["type"] == "turn_completed"]
+    return [input_id for event in ended for input_id in event["data"]["input_ids"]]
 
 
 class _WebSocket:

@@ -11,6 +11,7 @@ from uuid import UUID
 
 from channels.layers import channel_layers
 from django.contrib.auth.models import User
+from django.db.backends.signals import connection_created
 from django.test import Client
 from django.utils import timezone
 
@@ -21,6 +22,7 @@ from sessions_app.store.claims import claim, release
 from sessions_app.store.executor import write
 from streaming.delivery.port import ChannelLive
 from streaming.feed.events import Event
+from tests.integration.api.rows import add_texts
 from tests.unit.delivery.actor import FakeActor
 
 MIB = 1024 * 1024
@@ -33,6 +35,8 @@ class Stage:
         self.actors: dict[UUID, FakeActor] = {}
         self.facts: dict[str, Any] = {"pid": os.getpid()}
         self.claimed = 0
+        self.queries = 0
+        connection_created.connect(self._count_queries)
         self._fences: dict[UUID, Any] = {}
 
     def people(self) -> None:
@@ -78,6 +82,8 @@ class Stage:
             return await write(_person, asked["name"])
         if name == "publish":
             return await self._publish(self.actors[session_id], asked)
+        if name == "history":
+            return await write(_lengthen, session_id, asked["entries"])
         if name == "revoke":
             user = await write(User.objects.get, username=asked["user"])
             return await write(_revoke, user)
@@ -95,8 +101,16 @@ class Stage:
                 "newest": newest,
                 "claimed": self.claimed,
                 "rss_bytes": _rss_bytes(),
+                "queries": self.queries,
             }
         return await {"start": self.start, "rest": self.rest, "crash": self.crash}[name](session_id)
+
+    def _count_queries(self, connection: Any, **_: Any) -> None:
+        def counted(execute: Any, *arguments: Any) -> Any:
+            self.queries += 1
+            return execute(*arguments)
+
+        connection.execute_wrappers.append(counted)
 
     async def _publish(self, actor: FakeActor, asked: dict[str, Any]) -> None:
         fill = "x" * asked.get("size", 0)
@@ -117,6 +131,10 @@ def _person(name: str) -> dict[str, Any]:
     now = timezone.now()
     session = Session.objects.create(owner=user, workspace="/", created_at=now, activity_at=now)
     return {"name": name, "id": user.pk, "token": token, "cookie": cookie, "session": str(session.id)}
+
+
+def _lengthen(session_id: UUID, entries: int) -> None:
+    add_texts(str(session_id), ["x"] * entries)
 
 
 def _revoke(user: User) -> None:
