@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,8 @@ import pytest
 from streaming.providers.scripted import Reply
 from streaming.providers.scripted_parts import Call, Say
 from tests.acceptance.conftest import MakeModel
-from tests.support.server import PROJECT, StartServer
+from tests.support.modes import Servers
+from tests.support.server import PROJECT, ServerProcess, StartServer
 
 PAGE = PROJECT / "docs" / "tools.md"
 
@@ -20,14 +22,21 @@ def example() -> str:
     return str(code)
 
 
-def test_the_example_of_the_page_runs_as_it_stands(
-    start_server: StartServer, model_on: MakeModel, tmp_path: Path, protocol: str
-) -> None:
-    (tmp_path / "my_tools.py").write_text(example(), "utf-8")
+@pytest.fixture(scope="module")
+def counting(servers: Servers, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
+    """A server that has the tool."""
+    folder = tmp_path_factory.mktemp("declared")
+    (folder / "my_tools.py").write_text(example(), "utf-8")
     tools = "streaming.tools.python.PythonTool, my_tools.CountLines"
-    server = start_server(PYTHONPATH=str(tmp_path), ALBEDO_TOOLS=tools)
+    with servers.running(folder / "data", PYTHONPATH=str(folder), ALBEDO_TOOLS=tools) as server:
+        yield server
+
+
+def test_the_example_of_the_page_runs_as_it_stands(
+    counting: ServerProcess, model_on: MakeModel, protocol: str
+) -> None:
     made = model_on(
-        server,
+        counting,
         protocol,
         Reply(Call("count_lines", {"path": "three.txt"}, id="call_a", fragments=3)),
         Reply(Call("count_lines", {"path": "../outside.txt"}, id="call_b")),

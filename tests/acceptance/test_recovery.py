@@ -23,6 +23,12 @@ from tests.support.server import ServerProcess, StartServer
 from tests.support.session import SessionClient
 
 
+@pytest.fixture
+def mortal(server: ServerProcess) -> ServerProcess:
+    """The module's server for a test that kills it, and starts it again."""
+    return server if server.alive() else server.start()
+
+
 def restart_actor(session: SessionClient) -> None:
     answer = session.http.post(f"/api/inspect/sessions/{session.id}/restart")
     assert answer.status_code in (200, 202, 204), answer.text
@@ -86,22 +92,22 @@ def test_a_call_half_written_when_its_actor_is_replaced_never_runs(model: MakeMo
 
 
 def test_inputs_accepted_before_a_kill_are_answered_in_order_and_the_running_call_is_lost(
-    fresh_server: ServerProcess,
+    mortal: ServerProcess,
 ) -> None:
     code = "import os, time\nprint(os.getpid(), flush=True)\ntime.sleep(1000)"
     replies = [Reply(Call("python", {"code": code}))] + [Reply(Say(f"answer {n}")) for n in range(3)]
     with ScriptedThread(replies) as provider:
-        profile = define_profile(fresh_server, provider.base_url, "responses")
-        session = SessionClient.create(fresh_server, provider=profile)
+        profile = define_profile(mortal, provider.base_url, "responses")
+        session = SessionClient.create(mortal, provider=profile)
         with session.follow() as follower:
             session.ask("run")
             follower.until(lambda: bool(follower.of("tool_output")), "the cell")
             pid = int(follower.of("tool_output")[0]["text"])
         waiting = [session.ask(f"question {number}") for number in range(3)]
-        fresh_server.kill9()
+        mortal.kill9()
         wait_for(lambda: not Path(f"/proc/{pid}").exists(), "the end of the kernel")
-        fresh_server.start()
-        session = SessionClient(fresh_server, session.id)
+        mortal.start()
+        session = SessionClient(mortal, session.id)
         with session.follow() as follower:
             follower.until(lambda: follower.idle, "rest")
     kinds = [(entry["kind"], entry["content"][0].get("text")) for entry in session.history()]
@@ -119,7 +125,7 @@ def test_inputs_accepted_before_a_kill_are_answered_in_order_and_the_running_cal
     assert lost["tool"]["status"] == "lost"
 
 
-def test_sigterm_lets_the_step_end_and_leaves_nothing_open(fresh_server: ServerProcess) -> None:
+def test_sigterm_lets_the_step_end_and_leaves_nothing_open(mortal: ServerProcess) -> None:
     held = Barrier()
 
     async def slow(request: ScriptedRequest, out: Out) -> None:
@@ -127,18 +133,18 @@ def test_sigterm_lets_the_step_end_and_leaves_nothing_open(fresh_server: ServerP
         await Reply(Call("python", {"code": "open('ran', 'w').close()"}))(request, out)
 
     with ScriptedThread([slow, Reply(Say("after"))]) as provider:
-        profile = define_profile(fresh_server, provider.base_url, "responses")
-        session = SessionClient.create(fresh_server, provider=profile)
+        profile = define_profile(mortal, provider.base_url, "responses")
+        session = SessionClient.create(mortal, provider=profile)
         with session.follow() as follower:
             session.ask("write")
             assert held.reached.wait_in_thread(60)
-            os.kill(fresh_server.pid, 15)
+            os.kill(mortal.pid, 15)
             held.release.set()
             follower.until(lambda: follower.close_code is not None, "the close")
             assert follower.close_code == 1012
-        assert fresh_server.process.wait(60) == 0
-        fresh_server.start()
-        session = SessionClient(fresh_server, session.id)
+        assert mortal.process.wait(60) == 0
+        mortal.start()
+        session = SessionClient(mortal, session.id)
         assert session.snapshot()["status"]["phase"] == "idle"
         entries = session.history()
         assert [entry["kind"] for entry in entries] == ["user", "tool_call", "tool_result"]
@@ -150,13 +156,13 @@ def test_sigterm_lets_the_step_end_and_leaves_nothing_open(fresh_server: ServerP
 
 
 def test_the_newest_cursor_of_a_session_at_rest_is_up_to_date_after_a_restart(
-    fresh_server: ServerProcess,
+    mortal: ServerProcess,
 ) -> None:
-    session = SessionClient.create(fresh_server)
+    session = SessionClient.create(mortal)
     with session.follow() as follower:
         newest = follower.cursor
-    fresh_server.restart()
-    session = SessionClient(fresh_server, session.id)
+    mortal.restart()
+    session = SessionClient(mortal, session.id)
     page = session.page(newest)
     assert page["attach"]["verdict"] == "up_to_date"
     assert page["events"] == []
@@ -164,15 +170,15 @@ def test_the_newest_cursor_of_a_session_at_rest_is_up_to_date_after_a_restart(
     assert answer.status_code == 404 or answer.json()["generation"] is None
 
 
-def test_the_same_input_sent_again_after_a_crash_is_the_same_input(fresh_server: ServerProcess) -> None:
+def test_the_same_input_sent_again_after_a_crash_is_the_same_input(mortal: ServerProcess) -> None:
     with ScriptedThread(Reply(Say("heard"))) as provider:
-        profile = define_profile(fresh_server, provider.base_url, "responses")
-        session = SessionClient.create(fresh_server, provider=profile)
+        profile = define_profile(mortal, provider.base_url, "responses")
+        session = SessionClient.create(mortal, provider=profile)
         uid = str(uuid7())
         first = session.http.put(f"{session.path}/inputs/{uid}", json={"text": "once"})
         assert first.status_code == 202
-        fresh_server.restart(crash=True)
-        session = SessionClient(fresh_server, session.id)
+        mortal.restart(crash=True)
+        session = SessionClient(mortal, session.id)
         again = session.http.put(f"{session.path}/inputs/{uid}", json={"text": "once"})
         assert (again.status_code, again.json()["order"]) == (202, first.json()["order"])
         other = session.http.put(f"{session.path}/inputs/{uid}", json={"text": "twice"})
@@ -183,13 +189,13 @@ def test_the_same_input_sent_again_after_a_crash_is_the_same_input(fresh_server:
 
 
 def test_a_second_server_on_the_same_data_refuses_to_start(
-    fresh_server: ServerProcess, make_server: StartServer
+    mortal: ServerProcess, make_server: StartServer
 ) -> None:
-    second = make_server(fresh_server.data_dir)
-    facts = (fresh_server.data_dir / "server.json").read_text()
+    second = make_server(mortal.data_dir)
+    facts = (mortal.data_dir / "server.json").read_text()
     with pytest.raises(AssertionError, match="Another server is running"):
         second.start()
-    assert httpx.get(f"{fresh_server.url}/api/health", trust_env=False).status_code == 200
+    assert httpx.get(f"{mortal.url}/api/health", trust_env=False).status_code == 200
     assert facts
 
 
