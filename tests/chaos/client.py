@@ -93,6 +93,18 @@ class Client:
         self.recording.operation("interrupt", self.session, invoked, outcome_of(answer))
         return answer
 
+    def stop(self, shown: dict[str, Any]) -> str:
+        """Interrupt what a snapshot shows until that is answered; what it says of the run."""
+        end = time.monotonic() + PATIENCE_SECONDS
+        while True:
+            answer = self.interrupt(shown)
+            if answer is not None and answer.status_code == 200:
+                return str(answer.json()["state"])
+            said = "no answer" if answer is None else f"{answer.status_code} {answer.text}"
+            assert answer is None or answer.status_code >= 500, f"the interrupt was refused: {said}"
+            assert time.monotonic() < end, f"the interrupt was not answered: {said}"
+            time.sleep(RETRY_SECONDS)
+
     def cancel(self, input_id: str) -> httpx.Response | None:
         invoked = time.monotonic()
         answer = self._try("POST", f"/inputs/{input_id}/cancel")
