@@ -94,7 +94,8 @@ class Keeper:
             try:
                 await self._launch()
                 log.info("%s is back", self.program.name)
-            except StartFailed as error:
+            except (StartFailed, OSError) as error:
+                # Nothing ends the keeping: a full disk is not for ever.
                 log.warning("%s", error)
 
     async def _launch(self) -> None:

@@ -46,6 +46,8 @@ def read(arguments: Sequence[str], environment: Mapping[str, str]) -> Plan:
     parser.add_argument("--webs", type=_count, default=given("WEBS") or "2", help="web processes")
     parser.add_argument("--hosts", type=_count, default=given("HOSTS") or "2", help="actor hosts")
     options = parser.parse_args(arguments)
+    if (given("ALBEDO_ENV") or "").strip() == "production":
+        parser.error("ALBEDO_ENV=production is HTTPS only, and this is plain HTTP: see docs/production.md")
     data_dir = options.data_dir.expanduser().absolute()
     processes = options.webs + options.hosts
     return Plan(

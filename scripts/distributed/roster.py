@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import json
+import logging
 import os
 from collections.abc import Iterator
 from pathlib import Path
 
 from scripts.distributed.keeper import Keeper
 from scripts.distributed.process import StartFailed
+
+log = logging.getLogger("albedo.distributed")
 
 # Of these there are several.
 LISTS = ("web", "actors")
@@ -40,7 +43,13 @@ class Roster:
         return iter(self.of(*self._keepers))
 
     def write(self) -> None:
-        """Whole or not at all."""
+        """Whole or not at all. A full disk is told of, and keeps nothing from being started."""
+        try:
+            self._write()
+        except OSError as error:
+            log.warning("%s cannot be written: %s", self._file.name, error.strerror)
+
+    def _write(self) -> None:
         pids = {kind: [k.pid for k in keepers if k.pid] for kind, keepers in self._keepers.items()}
         shown = {kind: found if kind in LISTS else next(iter(found), None) for kind, found in pids.items()}
         draft = self._file.with_name(f".{self._file.name}.{os.getpid()}")

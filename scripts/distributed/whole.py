@@ -22,7 +22,7 @@ from scripts.distributed.redis import Redis, redis_answers
 from scripts.distributed.roster import Roster
 
 PORT_TRIES = 3
-LEAVING_SECONDS, AGAIN_SECONDS = 5.0, 0.2
+LEAVING_SECONDS, AGAIN_SECONDS = 3.0, 0.2
 # What is left behind the drain's own time for kernels, connections and files.
 HOST_SECONDS, WEB_SECONDS, NGINX_SECONDS, REDIS_SECONDS, POSTGRES_SECONDS = 9.0, 4.0, 1.0, 1.0, 4.0
 
@@ -39,6 +39,8 @@ class Whole:
             **plan.environment,
             "DATA_DIR": str(plan.data_dir),
             "ALBEDO_TRUST_PROXY": "1",
+            # Whatever else ALLOWED_HOSTS has: the printed link leads here.
+            "ALBEDO_BIND_HOST": HOST,
             "PYTHONUNBUFFERED": "1",
         }
 

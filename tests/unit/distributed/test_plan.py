@@ -14,7 +14,7 @@ def test_without_anything_two_of_each_start_on_the_usual_port() -> None:
     assert (plan.port, plan.webs, plan.hosts) == (8000, 2, 2)
     assert plan.data_dir == PROJECT / "data"
     assert (plan.database_url, plan.redis_url) == ("", "")
-    assert (plan.drain_seconds, plan.connections) == (10.0, 64)
+    assert (plan.drain_seconds, plan.connections, plan.metrics_port) == (10.0, 64, 0)
 
 
 def test_variables_choose_and_options_win() -> None:
@@ -27,12 +27,13 @@ def test_variables_choose_and_options_win() -> None:
         "REDIS_URL": "redis://a/0",
         "ALBEDO_ACTOR_DRAIN_SECONDS": "2.5",
         "ALBEDO_DATABASE_POOL_MAX": "4",
+        "ALBEDO_METRICS_PORT": "9101",
     }
     plan = read(["--port", "0", "--hosts", "2"], environment)
     assert (plan.port, plan.webs, plan.hosts) == (0, 3, 2)
     assert plan.data_dir == Path("/d")
     assert (plan.database_url, plan.redis_url) == ("postgresql://a/b", "redis://a/0")
-    assert (plan.drain_seconds, plan.connections) == (2.5, 20)
+    assert (plan.drain_seconds, plan.connections, plan.metrics_port) == (2.5, 20, 9101)
     assert dict(plan.environment) == environment
 
 
@@ -43,6 +44,12 @@ def test_what_cannot_be_is_refused(arguments: list[str], capsys: pytest.CaptureF
     with pytest.raises(SystemExit):
         read(arguments, {})
     assert arguments[0] in capsys.readouterr().err
+
+
+def test_production_is_not_for_plain_http(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        read([], {"ALBEDO_ENV": "production"})
+    assert "HTTPS only" in capsys.readouterr().err
 
 
 def test_it_never_shows_the_environment() -> None:

@@ -36,6 +36,13 @@ def test_it_names_who_runs_and_leaves_out_who_does_not(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_folder_that_takes_nothing_is_told_of_and_no_failure(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    Roster(tmp_path / "no such folder").write()
+    assert caplog.messages == ["processes.json cannot be written: No such file or directory"]
+
+
 def test_one_whose_start_failed_is_not_in_it(tmp_path: Path) -> None:
     roster = Roster(tmp_path)
     with pytest.raises(StartFailed), roster.added("web", keeper(7)):
