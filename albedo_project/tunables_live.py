@@ -8,7 +8,7 @@ REASONS: dict[str, str] = {
     "wire_response_bytes": "One whole response of a provider.",
     "wire_error_body_bytes": "How much of an error's body is read before it is closed.",
     "wire_calls": "Tool calls of one response; more is a fault, never work.",
-    "wire_name_bytes": "Name of a called tool as it comes from the wire.",
+    "wire_name_bytes": "What is kept of a called tool's name; a longer one names no tool.",
     "wire_native_id_bytes": "The provider's own id of a call.",
     "wire_text_chars": "Text of one response.",
     "wire_default_argument_chars": "Arguments of a tool that declares no bound of its own.",

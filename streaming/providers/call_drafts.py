@@ -20,7 +20,7 @@ from streaming.providers.events import (
     CallOpened,
     StepEvent,
 )
-from streaming.providers.tool_names import clean_name, joined_name
+from streaming.providers.tool_names import clean_name, cut_name, joined_name
 from streaming.providers.types import AssembledCall
 from streaming.providers.wire_errors import ArgumentOverflow, over_limit, truncated
 
@@ -76,9 +76,8 @@ class CallDrafts:
                 raise over_limit("bytes in a call id")
             draft.native_id = native_id
         if name and not (draft.raw_name and draft.arguments.begun):
-            draft.raw_name = joined_name(draft.raw_name, name, self._known)
-            if len(draft.raw_name.encode("utf-8", "replace")) > self._limits.name_bytes:
-                raise over_limit("bytes in a tool name")
+            joined = joined_name(draft.raw_name, name, self._known)
+            draft.raw_name = cut_name(joined, self._limits.name_bytes)
             draft.name = clean_name(draft.raw_name, self._known)
         if draft.slot is not None:
             self._announce(draft)

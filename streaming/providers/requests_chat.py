@@ -8,6 +8,7 @@ from typing import Any
 
 from streaming.providers.history_steps import PairedCall, Step, turns
 from streaming.providers.streamless import StreamMode
+from streaming.providers.tool_names import sendable_name
 from streaming.providers.types import Profile, StepRequest, ToolSpec, UserItem
 
 # These have done away with `max_tokens`; most other servers know nothing else.
@@ -94,7 +95,7 @@ def _echo_reasoning(message: dict[str, Any], step: Step) -> None:
 
 
 def _call(pair: PairedCall) -> dict[str, Any]:
-    function = {"name": pair.call.name, "arguments": pair.call.arguments or "{}"}
+    function = {"name": sendable_name(pair.call.name), "arguments": pair.call.arguments or "{}"}
     call: dict[str, Any] = {"id": pair.wire_id, "type": "function", "function": function}
     echo = pair.call.echo
     if echo is not None and echo.get("type") not in _FOREIGN_TYPES:

@@ -7,6 +7,7 @@ from typing import Any
 from streaming.providers.history_steps import PairedCall, Step, turns
 from streaming.providers.requests_chat import data_url
 from streaming.providers.streamless import StreamMode
+from streaming.providers.tool_names import sendable_name
 from streaming.providers.types import AssistantItem, Profile, StepRequest, ThinkingItem, ToolSpec, UserItem
 
 # What this protocol's messages bring beyond their text; an echo of the other protocol has none of it.
@@ -79,7 +80,7 @@ def _call(pair: PairedCall) -> dict[str, Any]:
     return {
         "type": "function_call",
         "call_id": pair.wire_id,
-        "name": pair.call.name,
+        "name": sendable_name(pair.call.name),
         "arguments": pair.call.arguments or "{}",
     }
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 _ROLES = {"system", "developer", "user", "assistant", "tool"}
 _MAX_ID_CHARS = 64
+NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}", re.ASCII)
 
 
 def faults(path: str, body: Any) -> list[str]:
@@ -163,8 +165,8 @@ def _item(item: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _call(name: Any, arguments: Any) -> Iterator[str]:
-    if not isinstance(name, str) or not name:
-        yield "a call without a name"
+    if not isinstance(name, str) or not NAME.fullmatch(name):
+        yield f"a call of the name {name!r:.80}"
     if not isinstance(arguments, str):
         yield "arguments are not a string"
         return

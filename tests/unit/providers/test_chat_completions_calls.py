@@ -228,10 +228,9 @@ def test_vendor_fields_of_a_call_are_kept_for_its_echo() -> None:
     ("limits", "fragment"),
     [
         (WireLimits(calls=1), head(1, "b", TWO)),
-        (WireLimits(name_bytes=8), head(1, "b", TWO, name="n" * 9)),
         (WireLimits(native_id_bytes=8), head(1, "i" * 9, TWO)),
     ],
-    ids=["calls", "name", "id"],
+    ids=["calls", "id"],
 )
 def test_more_than_a_limit_ends_the_response(limits: WireLimits, fragment: dict[str, Any]) -> None:
     data = chat(call_chunk(head(0, "a", ONE)), call_chunk(fragment))
