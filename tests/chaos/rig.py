@@ -182,11 +182,18 @@ class Rig:
         assert violations == [], f"the whole history stands in {self.folder}"
         assert [fault for reader in self.readers for fault in reader.faults] == []
         assert self._joined_answers() == []
+        assert self._open_attempts() == []
         assert self._faults_of_ours() == []
         return history
 
     def _present(self) -> list[Client]:
         return [client for session, client in self.clients.items() if session not in self.deleted]
+
+    def _open_attempts(self) -> list[str]:
+        """Attempts at the provider that never got their end, though their runs did."""
+        database = self.target.database
+        query = "SELECT COUNT(*) FROM sessions_app_providerattempt WHERE ended_at IS NULL AND session_id = %s"
+        return [one.session for one in self._present() if database.count(query, database.key(one.session))]
 
     def _joined_answers(self) -> list[str]:
         """Answers that are not exactly what one response said."""
