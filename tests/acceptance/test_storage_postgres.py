@@ -18,7 +18,7 @@ from tests.acceptance.test_storage_trouble import all_refused, all_well
 from tests.support.cluster import Web
 from tests.support.doors import Answer, Doors
 from tests.support.own_postgres import postgres_cluster
-from tests.support.postgres_rig import Line, PostgresRig, postgres_rig
+from tests.support.postgres_rig import DATABASE, Line, PostgresRig, postgres_rig
 from tests.support.processes import wait_for
 from tests.support.server import ServerProcess
 from tests.support.session import SessionClient
@@ -173,7 +173,7 @@ def test_a_database_without_a_free_connection_refuses_and_is_used_again(
 
 def test_a_lock_that_lasts_refuses_and_is_outlived(stage: Stage, session: SessionClient) -> None:
     doors = Doors(session)
-    with closing(stage.rig.connect()) as holder:
+    with closing(stage.rig.postgres.connect(DATABASE)) as holder:
         holder.execute("LOCK TABLE sessions_app_session IN ACCESS EXCLUSIVE MODE")
         tried = {**doors.readers(), **doors.writers(), **doors.streams()}
         without = ("providers", "token", "login")

@@ -64,9 +64,9 @@ class OwnPostgres(PostgresServer):
     def initialize(self) -> None:
         self._run("initdb", "--pgdata", str(self._data), *INITDB)
 
-    def copy_from(self, primary: OwnPostgres) -> None:
-        """Become a standby of `primary`, which may be ahead of it."""
-        source = ("-h", "127.0.0.1", "-p", str(primary.port), "-U", "postgres")
+    def copy_from(self, primary: OwnPostgres, port: int | None = None) -> None:
+        """Become a standby of `primary`, which may be ahead of it; it follows by `port` if that is given."""
+        source = ("-h", "127.0.0.1", "-p", str(port or primary.port), "-U", "postgres")
         options = ("-R", "-X", "stream", "--checkpoint=fast", "--no-sync")
         self._run("pg_basebackup", "-D", str(self._data), *source, *options)
 
@@ -91,6 +91,10 @@ class OwnPostgres(PostgresServer):
 
     def stop(self) -> None:
         end(self._process, signal.SIGINT)
+
+    def connect(self, database: str = "postgres") -> psycopg.Connection[Any]:
+        """As the superuser; whoever takes it closes it."""
+        return psycopg.connect(host="127.0.0.1", port=self.port, user="postgres", dbname=database)
 
     def run(self, statement: LiteralString) -> list[tuple[Any, ...]]:
         """As the superuser, outside of a transaction; its rows."""

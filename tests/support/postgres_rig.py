@@ -7,8 +7,6 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, cast
 
-import psycopg
-
 from tests.support.cluster import Cluster, Web
 from tests.support.cut_proxy import CutProxy
 from tests.support.own_postgres import OwnPostgres
@@ -43,10 +41,6 @@ class PostgresRig:
 
     def host(self, line: Line, **settings: str) -> Any:
         return self.cluster.host(DATABASE_URL=line.database_url, **settings)
-
-    def connect(self) -> psycopg.Connection[Any]:
-        """To the processes' database, as the superuser."""
-        return psycopg.connect(host="127.0.0.1", port=self.postgres.port, user="postgres", dbname=DATABASE)
 
     def session(self, web: Web, **fields: Any) -> SessionClient:
         return SessionClient.create(cast(ServerProcess, web), **fields)
