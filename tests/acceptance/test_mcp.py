@@ -9,7 +9,7 @@ from typing import Any
 from streaming.providers.scripted import Reply, ScriptedThread
 from streaming.providers.scripted_parts import Call, Say
 from tests.acceptance.conftest import MakeModel, define_profile
-from tests.support.common_server import no_session_stays, server
+from tests.support.common_server import PATIENT, no_session_stays, server
 from tests.support.mcp_process import is_gone, noted, over_http, stdio
 from tests.support.processes import wait_for
 from tests.support.server import ServerProcess, StartServer
@@ -128,7 +128,7 @@ def test_its_processes_end_with_a_server_that_is_killed(
     start_server: StartServer, model_on: MakeModel, tmp_path: Path
 ) -> None:
     notes = tmp_path / "notes"
-    server = start_server()
+    server = start_server(**PATIENT)
     made = model_on(
         server, "responses", Reply(Call("tests__leave_behind", {}, id="call_a")), Reply(Say("done"))
     )

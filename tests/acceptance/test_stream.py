@@ -221,4 +221,4 @@ def mute_subscriber(session: SessionClient) -> Any:
     """A WebSocket whose frames nobody takes from the socket."""
     url = f"{session.server.url.replace('http', 'ws', 1)}/ws/sessions/{session.id}"
     headers = {"Authorization": f"Bearer {session.token}"}
-    return connect(url, additional_headers=headers, subprotocols=["albedo.v1"], proxy=None)  # type: ignore[list-item]
+    return connect(url, additional_headers=headers, subprotocols=["albedo.v1"], open_timeout=60, proxy=None)  # type: ignore[list-item]

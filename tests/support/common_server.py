@@ -18,10 +18,18 @@ from tests.support.modes import Servers
 from tests.support.processes import wait_for
 from tests.support.server import ServerProcess
 
+# A busy machine has the time that it needs for what is to succeed.
+PATIENT = {
+    "ALBEDO_DELIVERY_CAPTURE_SECONDS": "30",
+    "ALBEDO_KERNEL_INTERRUPT_GRACE_SECONDS": "30",
+    "ALBEDO_KERNEL_START_SECONDS": "80",
+    "ALBEDO_MCP_START_SECONDS": "80",
+}
+
 
 @pytest.fixture(scope="session")
 def common_server(servers: Servers, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
-    with servers.running(tmp_path_factory.mktemp("common") / "data") as running:
+    with servers.running(tmp_path_factory.mktemp("common") / "data", **PATIENT) as running:
         yield running
 
 

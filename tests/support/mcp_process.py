@@ -38,7 +38,7 @@ def over_http(folder: Path, **env: str) -> Iterator[tuple[str, subprocess.Popen[
         folder=folder,
     )
     try:
-        wait_for(lambda: accepts(port), "the MCP server listens", 60)
+        wait_for(lambda: accepts(port), "the MCP server listens", 100)
         yield f"http://127.0.0.1:{port}/mcp", process
     finally:
         end(process)

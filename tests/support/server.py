@@ -116,7 +116,7 @@ class ServerProcess:
         chosen = self.token if token is None else token
         headers = {"Authorization": f"Bearer {chosen}"} if chosen else {}
         # Plain HTTP on loopback: loading certificate authorities for each client takes longer than a test.
-        plain: dict[str, Any] = {"timeout": 30, "trust_env": False, "verify": False, **options}
+        plain: dict[str, Any] = {"timeout": 60, "trust_env": False, "verify": False, **options}
         client = httpx.Client(base_url=self.url, headers=headers, **plain)
         self._clients.append(client)
         return client

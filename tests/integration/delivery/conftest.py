@@ -46,10 +46,10 @@ class Served:
             {**inherited, "DATA_DIR": str(folder / "data"), **DEFAULTS, **environment},
             folder=PROJECT,
         )
-        wait_for(lambda: self._facts_file.exists() or self.process.poll() is not None, "facts.json", 60)
+        wait_for(lambda: self._facts_file.exists() or self.process.poll() is not None, "facts.json", 90)
         assert self.process.poll() is None, tail(self.log)
         self.facts: dict[str, Any] = json.loads(self._facts_file.read_text("utf-8"))
-        self.http = httpx.Client(base_url=self.url, trust_env=False, timeout=30)
+        self.http = httpx.Client(base_url=self.url, trust_env=False, timeout=60)
 
     @property
     def port(self) -> int:
@@ -80,6 +80,7 @@ class Served:
         options.setdefault("subprotocols", ["albedo.v1"])
         # A full queue would keep the library from reading, and so from seeing a close.
         options.setdefault("max_queue", None)
+        options.setdefault("open_timeout", 60)
         address = f"ws://127.0.0.1:{self.port}{path or f'/ws/sessions/{self.session()}'}"
         return connect(address, additional_headers=given, proxy=None, max_size=None, **options)
 

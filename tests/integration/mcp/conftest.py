@@ -14,7 +14,7 @@ from streaming.limits import KernelLimits, McpLimits
 from streaming.tools.mcp.servers import McpServers
 
 # Generous: the machine may be slow, and no test waits for it to pass.
-LIMITS = McpLimits(start_seconds=50.0)
+LIMITS = McpLimits(start_seconds=100.0)
 MakeServers = Callable[..., McpServers]
 
 

@@ -15,7 +15,7 @@ from streaming.tools.mcp.config import McpServer
 from streaming.tools.mcp.servers import Offered
 from streaming.tools.registry import ToolRefusal, ToolRegistry
 
-SECONDS = 50.0
+SECONDS = 100.0
 
 
 @dataclass
