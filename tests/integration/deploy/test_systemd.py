@@ -101,4 +101,6 @@ def test_systemd_takes_them(tmp_path: Path) -> None:
         text=True,
         check=False,
     )
-    assert (found.returncode, found.stderr) == (0, "")
+    # It may also speak of the machine's own units.
+    of_ours = [line for line in found.stderr.splitlines() if "albedo" in line]
+    assert (found.returncode, of_ours) == (0, [])
