@@ -2,21 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from typing import Any, cast
+
 import pytest
 
 from albedo_project import caches
 from albedo_project.caches import SharedCache
 from tests.support.services import RedisServer
 
+MakeCache = Callable[[], SharedCache]
 
-def cache_on(redis: RedisServer) -> SharedCache:
-    return SharedCache(redis.url, {"OPTIONS": {"socket_timeout": 5}})
+
+@pytest.fixture
+def new_cache(own_redis: RedisServer) -> Iterator[MakeCache]:
+    """Each as of another process; its connections are closed with the test."""
+    made: list[Any] = []
+
+    def make() -> SharedCache:
+        made.append(SharedCache(own_redis.url, {"OPTIONS": {"socket_timeout": 5}}))
+        return cast(SharedCache, made[-1])
+
+    yield make
+    for cache in made:
+        for pool in cache._cache._pools.values():
+            pool.disconnect()
 
 
 def test_while_redis_is_away_a_process_counts_for_itself(
-    own_redis: RedisServer, monkeypatch: pytest.MonkeyPatch
+    own_redis: RedisServer, new_cache: MakeCache, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    one, two = cache_on(own_redis), cache_on(own_redis)
+    one, two = new_cache(), new_cache()
     assert one.add("tries", 0, 60)
     one.incr("tries")
     assert two.get_many(["tries"]) == {"tries": 1}
@@ -34,8 +50,8 @@ def test_while_redis_is_away_a_process_counts_for_itself(
     assert two.get("tries") == 7
 
 
-def test_a_redis_that_is_away_is_asked_once_in_a_while(own_redis: RedisServer) -> None:
-    cache = cache_on(own_redis)
+def test_a_redis_that_is_away_is_asked_once_in_a_while(own_redis: RedisServer, new_cache: MakeCache) -> None:
+    cache = new_cache()
     own_redis.stop()
     cache.get("a")
     left = cache.away_until
