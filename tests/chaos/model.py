@@ -65,9 +65,13 @@ class PlannedModel:
 
     def until_frames(self, count: int) -> None:
         """Return when so many events in all are written."""
+        if not self.wait_frames(count, PATIENCE_SECONDS):
+            raise DeadlinePassed(f"{count} events of the model: only {self.frames} came")
+
+    def wait_frames(self, count: int, seconds: float) -> bool:
+        """The same for where none may come any more: whether they came."""
         with self._news:
-            if not self._news.wait_for(lambda: self.frames >= count, PATIENCE_SECONDS):
-                raise DeadlinePassed(f"{count} events of the model: only {self.frames} came")
+            return self._news.wait_for(lambda: self.frames >= count, seconds)
 
     async def _play(self, request: ScriptedRequest, out: Out) -> None:
         found = find_step(request.body or {})
