@@ -21,6 +21,7 @@ from django.contrib.sessions.backends.base import SessionBase
 from django.db import Error
 from django.http import parse_cookie
 
+from sessions_app.console import token_logins
 from sessions_app.ids import parse_id
 from sessions_app.models import Session
 from sessions_app.problems import NotFound
@@ -102,10 +103,12 @@ async def _note_use(token_id: UUID) -> None:
 
 
 def _user_of_login(session_key: str) -> User | None:
-    """The active user who is logged in under a Django session key, password changes considered."""
+    """The active user who is logged in under a Django session key, password and token considered."""
     store = cast("type[SessionBase]", import_module(settings.SESSION_ENGINE).SessionStore)
-    user = get_user(SimpleNamespace(session=store(session_key)))  # type: ignore[arg-type]
-    return user if isinstance(user, User) and user.is_active else None
+    session = store(session_key)
+    user = get_user(SimpleNamespace(session=session))  # type: ignore[arg-type]
+    good = isinstance(user, User) and user.is_active and token_logins.is_good(session)
+    return user if isinstance(user, User) and good else None
 
 
 def session_for(user: User, session_id: str | UUID) -> Session:

@@ -13,6 +13,8 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from sessions_app.console.login_links import take_ticket
 from sessions_app.console.throttle import LoginThrottle
+from sessions_app.console.token_logins import remember
+from sessions_app.models import ApiToken
 from sessions_app.store.tokens import token_by_text
 
 MODEL_BACKEND = "django.contrib.auth.backends.ModelBackend"
@@ -43,11 +45,13 @@ def _sign_in(request: HttpRequest, following: str) -> HttpResponse:
         answer = _form(request, following, TOO_MANY, 429)
         answer.headers["Retry-After"] = str(throttle.retry_after_seconds)
         return answer
-    user = _user(request)
+    token = _token(request)
+    user = token.user if token else _user_by_password(request)
     if user is None:
         throttle.failed()
         return _form(request, following, REFUSED, 401)
     login(request, user, backend=MODEL_BACKEND)
+    remember(request.session, token)
     return HttpResponseRedirect(following if _may_see(user, following) else "/")
 
 
@@ -59,6 +63,7 @@ def enter(request: HttpRequest) -> HttpResponse:
     if user is None:
         return render(request, "albedo/ticket_refused.html", status=403)
     login(request, user, backend=MODEL_BACKEND)
+    remember(request.session, None)
     return HttpResponseRedirect("/")
 
 
@@ -69,12 +74,16 @@ def _counted(request: HttpRequest) -> list[str]:
     return names
 
 
-def _user(request: HttpRequest) -> User | None:
+def _token(request: HttpRequest) -> ApiToken | None:
     token = request.POST.get("token", "").strip()
-    if token:
-        usable = token.isascii() and len(token) <= TOKEN_CHARS
-        row = token_by_text(token) if usable else None
-        return row.user if row else None
+    usable = token and token.isascii() and len(token) <= TOKEN_CHARS
+    return token_by_text(token) if usable else None
+
+
+def _user_by_password(request: HttpRequest) -> User | None:
+    """Nobody where a token was given: that one is not made up for."""
+    if request.POST.get("token", "").strip():
+        return None
     name, password = request.POST.get("username", ""), request.POST.get("password", "")
     if "\x00" in name or "\x00" in password:
         return None

@@ -56,6 +56,11 @@ def token_by_text(token: str) -> ApiToken | None:
     return live.select_related("user").filter(digest=digest(token)).first()
 
 
+def is_usable(token_id: UUID) -> bool:
+    """Whether the token was not revoked."""
+    return ApiToken.objects.filter(id=token_id, revoked_at__isnull=True).exists()
+
+
 def use_is_worth_noting(row: ApiToken) -> bool:
     return row.last_used_at is None or timezone.now() - row.last_used_at > USE_NOTED_EVERY
 

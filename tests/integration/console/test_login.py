@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from django.conf import settings
+from django.contrib.auth import SESSION_KEY
 from django.contrib.auth.models import User
 from django.test import Client
 
@@ -82,6 +83,38 @@ def test_a_revoked_token_signs_nobody_in(client: Client, alice: User) -> None:
     revoke_token(alice, row.id)
     assert client.post("/login/", {"token": token}).status_code == 401
     assert client.post("/login/", {"token": "ä" * 50}).status_code == 401
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_login_lasts_no_longer_than_the_token_that_it_was_made_from(client: Client, alice: User) -> None:
+    row, token = issue_token(alice, "laptop")
+    other_row, other_token = issue_token(alice, "desk")
+    desk, by_password = Client(), Client()
+    client.post("/login/", {"token": token})
+    desk.post("/login/", {"token": other_token})
+    by_password.post("/login/", {"username": "alice", "password": PASSWORD})
+    for browser in (client, desk, by_password):
+        assert browser.get("/").status_code == 200
+        assert browser.get("/api/sessions").status_code == 200
+    revoke_token(alice, row.id)
+    assert client.get("/api/sessions").status_code == 401
+    assert client.get("/").status_code == 302
+    # Not only refused: gone, so that nothing brings it back.
+    assert SESSION_KEY not in client.session
+    for browser in (desk, by_password):
+        assert browser.get("/").status_code == 200
+        assert browser.get("/api/sessions").status_code == 200
+    assert other_row.revoked_at is None
+
+
+def test_who_signs_in_by_password_in_the_same_browser_is_not_signed_out_with_the_token(
+    client: Client, alice: User
+) -> None:
+    row, token = issue_token(alice, "laptop")
+    client.post("/login/", {"token": token})
+    client.post("/login/", {"username": "alice", "password": PASSWORD})
+    revoke_token(alice, row.id)
+    assert client.get("/").status_code == 200
 
 
 def test_guessed_tokens_are_counted(client: Client, alice: User) -> None:
