@@ -16,6 +16,8 @@ OF_A_NEW_FILE = "PRAGMA auto_vacuum = INCREMENTAL"
 class DatabaseWrapper(base.DatabaseWrapper):
     """Raises OperationalError where the database was deleted, replaced or cut under a running server."""
 
+    init_commands: list[str]
+
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
         # Opening would make an empty database of a name that is gone.
         watch.check()

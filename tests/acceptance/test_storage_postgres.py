@@ -112,7 +112,7 @@ def test_crashes_under_load_cost_no_accepted_input_and_leave_no_session_behind(s
     loads = [Load(session) for session in sessions]
     for load in loads:
         load.start()
-    seen = []
+    seen: list[Answer] = []
     for _ in range(CRASHES):
         before = [len(load.accepted) for load in loads]
         wait_for(

@@ -165,3 +165,49 @@ async def test_a_failure_that_no_database_error_tells_of_ends_no_round(
     monkeypatch.setattr(claims, "renew", broken)
     await LeaseKeeper("one", ActorLimits(), {session.id: held}).renew()
     assert held.fenced
+
+
+async def test_an_actor_whose_database_has_lost_entries_is_fenced_off(session: Session, alice: User) -> None:
+    claim = await executor.write(claimed, session)
+    await executor.write(accepted, session, alice)
+    await executor.write(runs.start_run, claim.fence)
+    held = Held(claim.fence)
+    keeper = LeaseKeeper("one", ActorLimits(), {session.id: held})
+    assert await keeper.renew()
+    assert not held.fenced
+    # As a replica has it that lacks the end.
+    await executor.write(lambda: Session.objects.update(head_position=0))
+    await keeper.renew()
+    assert held.fenced
+
+
+async def test_an_actor_that_stores_while_its_lease_is_renewed_is_not_taken_for_one_ahead(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    claim = await executor.write(claimed, session)
+    held = Held(claim.fence)
+    renew = claims.renew
+
+    def meanwhile(*args: Any) -> claims.Renewal:
+        made = renew(*args)
+        held.fence.head_position += 1
+        return made
+
+    monkeypatch.setattr(claims, "renew", meanwhile)
+    await LeaseKeeper("one", ActorLimits(), {session.id: held}).renew()
+    assert not held.fenced
+
+
+async def test_an_age_is_minded_whatever_the_round_waits_for(session: Session) -> None:
+    """By the real clock: that it comes at all while a round goes on, not how soon."""
+    claim = await executor.write(claimed, session)
+    held = Held(claim.fence)
+    limits = ActorLimits(renew_seconds=60, self_fence_seconds=0.05)
+    keeping = asyncio.ensure_future(LeaseKeeper("one", limits, {session.id: held}).keep())
+    try:
+        async with asyncio.timeout(30):
+            while not held.fenced:
+                await asyncio.sleep(0.01)
+    finally:
+        keeping.cancel()
+        await asyncio.gather(keeping, return_exceptions=True)
