@@ -172,7 +172,7 @@ async def delete_session(request: HttpRequest, session_id: str, query: Query[Del
     # The actor is found by the session's row, so it is stopped first.
     await nudges.stop_deleted(session.id)
     removal = retention.new_removal(session.id)
-    await write(retention.mark_deleted, removal, force=query.force)
+    await settled(retention.mark_deleted, removal, force=query.force)
     await nudges.announce(session, "invalidate")
     await remove(removal, REMOVAL_SECONDS)
     return nothing()

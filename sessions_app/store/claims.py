@@ -60,7 +60,8 @@ def lease_end(seconds: float) -> Combinable:
     return ExpressionWrapper(Now() + Value(timedelta(seconds=seconds)), output_field=DateTimeField())
 
 
-def _free() -> Q:
+def free() -> Q:
+    """Of sessions: that nobody holds a lease of theirs."""
     return Q(lease_until__isnull=True) | Q(lease_until__lt=Now())
 
 
@@ -72,7 +73,7 @@ def claim(session_id: UUID, *, host: str, channel: str, lease_seconds: float) ->
     with transaction.atomic():
         since = time.monotonic()
         ours = Q(host=host, actor_channel=channel)
-        taken = Session.objects.filter(_free() | ours, id=session_id).update(
+        taken = Session.objects.filter(free() | ours, id=session_id).update(
             generation=F("generation") + 1,
             generation_nonce=secrets.token_hex(4),
             lease_until=lease_end(lease_seconds),
@@ -141,7 +142,7 @@ def orphans(limit: int) -> list[UUID]:
     """Sessions with work and without an actor, those that wait longest first."""
     unfinished = Run.objects.filter(session_id=OuterRef("id"), state=Run.State.RUNNING)
     waiting = Input.objects.filter(session_id=OuterRef("id"), state=Input.State.PENDING)
-    alone = Session.objects.filter(_free()).filter(Exists(unfinished) | Exists(waiting))
+    alone = Session.objects.filter(free()).filter(Exists(unfinished) | Exists(waiting))
     return list(alone.order_by("activity_at").values_list("id", flat=True)[:limit])
 
 

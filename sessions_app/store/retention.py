@@ -17,13 +17,12 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import F, Q, QuerySet
 from django.db.models.expressions import Combinable
-from django.db.models.functions import Now
 from django.utils import timezone
 
 from sessions_app import workspaces
 from sessions_app.models import Session
 from sessions_app.problems import NotFound
-from sessions_app.store.claims import lease_end
+from sessions_app.store.claims import free, lease_end
 from sessions_app.store.sessions import is_busy, require_idle
 
 
@@ -75,7 +74,7 @@ def mark_idle(removal: Removal, before: datetime) -> bool:
 
 def resting(before: datetime) -> QuerySet[Session]:
     """Sessions that nobody holds, without activity since `before`. Work may wait in them."""
-    return Session.objects.filter(_free(), activity_at__lt=before)
+    return Session.objects.filter(free(), activity_at__lt=before)
 
 
 def _mark(removal: Removal) -> None:
@@ -92,14 +91,14 @@ def _mark(removal: Removal) -> None:
 
 def unfinished(limit: int) -> list[UUID]:
     """Sessions whose removal broke off, or was left to whoever sweeps; the oldest first."""
-    left = Session.every.filter(_free(), deleted_at__isnull=False).order_by("deleted_at")
+    left = Session.every.filter(free(), deleted_at__isnull=False).order_by("deleted_at")
     return list(left.values_list("id", flat=True)[:limit])
 
 
 def take(session_id: UUID) -> Removal | None:
     """Go on with a removal that nobody holds."""
     removal = new_removal(session_id)
-    left = Session.every.filter(_free(), id=session_id, deleted_at__isnull=False)
+    left = Session.every.filter(free(), id=session_id, deleted_at__isnull=False)
     taken = left.update(lease_until=_lease_end(), host=removal.worker)
     return removal if taken == 1 else None
 
@@ -142,10 +141,6 @@ def workspace_to_remove(session_id: UUID) -> Path | None:
 def _lease_end() -> Combinable:
     """As long as an actor's: every piece extends it, and after a crash somebody goes on that much later."""
     return lease_end(float(settings.ALBEDO["actor_lease_seconds"]))
-
-
-def _free() -> Q:
-    return Q(lease_until__isnull=True) | Q(lease_until__lt=Now())
 
 
 def _mine(removal: Removal) -> QuerySet[Session]:

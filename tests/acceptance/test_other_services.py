@@ -45,6 +45,9 @@ def test_the_production_profile_speaks_https_alone(start_server: StartServer) ->
     plain = client.get("/login/")
     assert plain.status_code == 301
     assert plain.headers["location"].startswith("https://")
+    # Whoever asks each process for its health comes from behind what ends TLS.
+    assert client.get("/api/health").json() == {"status": "ok"}
+    assert client.get("/api/sessions").status_code == 301
     page = client.get("/login/", headers=BEHIND_TLS)
     assert page.status_code == 200
     assert "max-age=31536000" in page.headers["strict-transport-security"]
