@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -22,6 +23,7 @@ from tests.support.postgres_rig import DATABASE, Line, PostgresRig, postgres_rig
 from tests.support.processes import wait_for
 from tests.support.server import ServerProcess
 from tests.support.session import SessionClient
+from tests.support.small_disk import MakeDisk
 
 pytestmark = pytest.mark.timeout(300)
 # A lock or a missing connection is given up before a test has to wait for long.
@@ -200,6 +202,32 @@ def test_a_database_that_turns_read_only_is_read_and_recovers_by_itself(
         stage.rig.postgres.run("ALTER ROLE app RESET default_transaction_read_only")
     # The connections that are open stay read-only: they have to be let go of.
     well_again(doors)
+
+
+def long_text() -> str:
+    """One that no database makes shorter."""
+    return secrets.token_hex(150_000)
+
+
+def test_a_full_disk_below_the_database_is_told_as_such(
+    make_disk: MakeDisk, stage: Stage, session: SessionClient
+) -> None:
+    postgres = stage.rig.postgres
+    disk = make_disk(8, postgres.folder)
+    postgres.make_tablespace(disk.path)
+    with postgres.connect(DATABASE) as connection:
+        connection.execute("ALTER TABLE sessions_app_input SET TABLESPACE small")
+    uid, body = str(uuid7()), {"text": long_text()}
+    disk.fill()
+    refused = session.http.put(f"{session.path}/inputs/{uid}", json=body)
+    assert (refused.status_code, refused.json()["code"]) == (503, "storage_full")
+    assert refused.headers["Retry-After"].isdigit()
+    disk.free()
+    assert session.http.put(f"{session.path}/inputs/{uid}", json=body).status_code == 202
+    session.settled()
+    with postgres.connect(DATABASE) as connection:
+        connection.execute("ALTER TABLE sessions_app_input SET TABLESPACE pg_default")
+    postgres.run("DROP TABLESPACE small")
 
 
 def texts(session: SessionClient) -> list[str]:

@@ -18,6 +18,7 @@ from typing import Any, LiteralString
 
 import psycopg
 import pytest
+from psycopg import sql
 
 from tests.support.postgres import PostgresServer
 from tests.support.processes import end, free_port, spawn, tail, wait_for
@@ -53,7 +54,7 @@ class OwnPostgres(PostgresServer):
 
     def __init__(self, folder: Path, **settings: str) -> None:
         self._programs, self._user = postgres_programs(), unprivileged_user()
-        self._folder, self._data, self._log = folder, folder / "data", folder / "log"
+        self.folder, self._data, self._log = folder, folder / "data", folder / "log"
         self.settings = settings
         self.port = free_port()
         self.process: subprocess.Popen[bytes] | None = None
@@ -71,11 +72,11 @@ class OwnPostgres(PostgresServer):
         self._run("pg_basebackup", "-D", str(self._data), *source, *options)
 
     def start(self, *, waits: bool = True) -> None:
-        arguments = ["-D", str(self._data), "-p", str(self.port), "-k", str(self._folder), "-h", "127.0.0.1"]
+        arguments = ["-D", str(self._data), "-p", str(self.port), "-k", str(self.folder), "-h", "127.0.0.1"]
         for name, value in self.settings.items():
             arguments += ["-c", f"{name}={value}"]
         program = str(self._programs / "postgres")
-        self.process = spawn([program, *arguments, "-F"], self._log, user=self._user, folder=self._folder)
+        self.process = spawn([program, *arguments, "-F"], self._log, user=self._user, folder=self.folder)
         if waits:
             self.wait()
 
@@ -92,11 +93,20 @@ class OwnPostgres(PostgresServer):
     def stop(self) -> None:
         end(self._process, signal.SIGINT)
 
+    def make_tablespace(self, disk: Path) -> None:
+        """The tablespace `small`, on a disk below this server's folder."""
+        if self._user is not None:
+            os.chown(disk, self._user.pw_uid, self._user.pw_gid)
+        (disk / "space").mkdir()
+        if self._user is not None:
+            os.chown(disk / "space", self._user.pw_uid, self._user.pw_gid)
+        self.run(sql.SQL("CREATE TABLESPACE small LOCATION {}").format(sql.Literal(str(disk / "space"))))
+
     def connect(self, database: str = "postgres") -> psycopg.Connection[Any]:
         """As the superuser; whoever takes it closes it."""
         return psycopg.connect(host="127.0.0.1", port=self.port, user="postgres", dbname=database)
 
-    def run(self, statement: LiteralString) -> list[tuple[Any, ...]]:
+    def run(self, statement: LiteralString | sql.Composed) -> list[tuple[Any, ...]]:
         """As the superuser, outside of a transaction; its rows."""
         with psycopg.connect(self.url, autocommit=True) as connection:
             made = connection.execute(statement)
@@ -126,7 +136,7 @@ class OwnPostgres(PostgresServer):
 
     def _run(self, program: str, *arguments: str) -> None:
         command = [str(self._programs / program), *arguments]
-        made = spawn(command, self._log, user=self._user, folder=self._folder)
+        made = spawn(command, self._log, user=self._user, folder=self.folder)
         assert made.wait(60) == 0, tail(self._log)
 
 

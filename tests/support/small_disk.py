@@ -33,18 +33,18 @@ class SmallDisk:
         self._ballast.unlink()
 
 
-MakeDisk = Callable[[int], SmallDisk]
+MakeDisk = Callable[..., SmallDisk]
 
 
 @pytest.fixture
 def make_disk(tmp_path: Path) -> Iterator[MakeDisk]:
-    """`make_disk(megabytes)`: skipped where this process may not mount."""
+    """`make_disk(megabytes, parent)`, by default in the test's folder. Skipped where nobody may mount."""
     mounted: list[Path] = []
 
-    def make(megabytes: int) -> SmallDisk:
+    def make(megabytes: int, parent: Path = tmp_path) -> SmallDisk:
         if os.geteuid() != 0:
             pytest.skip("only root may mount a small disk")
-        path = tmp_path / f"disk-{len(mounted)}"
+        path = parent / f"disk-{len(mounted)}"
         path.mkdir()
         options = ["-t", "tmpfs", "-o", f"size={megabytes}m,mode=0700", "tmpfs", str(path)]
         made = subprocess.run(["mount", *options], capture_output=True, text=True)

@@ -13,6 +13,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from albedo_project import readiness
 from albedo_project.files import raise_file_limit
+from albedo_project.management.saying import say
 from albedo_project.metrics.endpoint import served
 from albedo_project.opening import require_shared
 from albedo_project.web import listen
@@ -49,8 +50,7 @@ class Command(BaseCommand):
         runtime = Runtime()
         async with served(listener):
             await runtime.start(alone=False)
-            self.stdout.write(f"Actor host {runtime.name} is ready.")
-            self.stdout.flush()
+            say(self.stdout, f"Actor host {runtime.name} is ready.")
             readiness.tell(readiness.READY)
             await told.wait()
             draining.begin()

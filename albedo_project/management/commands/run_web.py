@@ -10,6 +10,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from albedo_project import readiness
 from albedo_project.asgi import application
 from albedo_project.management.arguments import port
+from albedo_project.management.saying import say
 from albedo_project.opening import require_shared
 from albedo_project.serving.limits import server_limits
 from albedo_project.web import listen, run_web
@@ -33,8 +34,7 @@ class Command(BaseCommand):
             raise CommandError(f"Cannot listen on {host}: {error}") from error
 
         def started(number: int) -> None:
-            self.stdout.write(f"Web process is ready on port {number}.")
-            self.stdout.flush()
+            say(self.stdout, f"Web process is ready on port {number}.")
             readiness.tell(readiness.READY)
 
         run_web(application, listener, limits, trust_proxy=settings.TRUST_PROXY, on_started=started)

@@ -12,6 +12,7 @@ from albedo_project import readiness
 from albedo_project.asgi import application
 from albedo_project.instance import Instance
 from albedo_project.management.arguments import port
+from albedo_project.management.saying import say
 from albedo_project.opening import close_database, open_database, trouble_told
 from albedo_project.operator import ensure_operator
 from albedo_project.server import run_server
@@ -52,8 +53,7 @@ class Command(BaseCommand):
             with trouble_told():
                 instance.announce(url, token)
                 link = await executor.read(make_login_link, operator, url)
-            self.stdout.write(f"Albedo is ready. Open {link}")
-            self.stdout.flush()
+            say(self.stdout, f"Albedo is ready. Open {link}")
             readiness.tell(readiness.READY)
 
         async def drain() -> None:
