@@ -31,7 +31,7 @@ from tests.integration.delivery.stage import Controlled, Stage  # noqa: E402
 
 def main(facts_file: Path, limits: dict[str, Any], kind: str = "serve", host: str = "127.0.0.1") -> None:
     # How soon is the product's affair; that it happens is what is tried here.
-    rechecks.EVERY_SECONDS = 0.5
+    rechecks.EVERY_SECONDS = float(os.environ.get("SERVED_RECHECK_SECONDS", "0.5"))
     channel_layers.set("default", MemoryChannelLayer())
     channel_layers.set("broadcast", MemoryChannelLayer())
     call_command("migrate", verbosity=0)

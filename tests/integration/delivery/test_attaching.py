@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
 from tests.integration.delivery.conftest import Served
@@ -13,8 +15,26 @@ WITH_CURSOR = 4
 WITHOUT = 5
 
 
+@pytest.fixture(scope="module")
+def quiet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """Asks the database for nothing by itself, however long a test takes."""
+    never = {
+        "ALBEDO_DELIVERY_HEAL_SECONDS": "3600",
+        "ALBEDO_DELIVERY_KEEPALIVE_SECONDS": "3600",
+        "SERVED_RECHECK_SECONDS": "3600",
+    }
+    running = Served(tmp_path_factory.mktemp("quiet"), **never)
+    yield running
+    running.close()
+
+
+@pytest.fixture
+def served(quiet: Served) -> Served:
+    return quiet.with_new_people()
+
+
 def cost(served: Served, transport: Transport, cursor: Cursor | None) -> int:
-    """Queries of one attach: the least of several, since those of others (rechecks, beats) come between."""
+    """Queries of one attach: the least of several, since the last stream's end may come between."""
     found: list[int] = []
     for _ in range(5):
         before = served.control("inspect")["queries"]

@@ -95,8 +95,9 @@ def test_streams_beyond_the_cap_of_the_process_are_refused(small: Served) -> Non
     over_sse = attach(small, "sse")
     assert over_sse.status == 503
     over_sse.close()
-    assert attach(small, "websocket").read_on().close_code == 4429
-    for reader in readers:
+    over_socket = attach(small, "websocket")
+    assert over_socket.read_on().close_code == 4429
+    for reader in (*readers, over_socket):
         reader.close()
 
 
