@@ -18,12 +18,12 @@ WITHOUT = 5
 @pytest.fixture(scope="module")
 def quiet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """Asks the database for nothing by itself, however long a test takes."""
-    never = {
-        "ALBEDO_DELIVERY_HEAL_SECONDS": "3600",
-        "ALBEDO_DELIVERY_KEEPALIVE_SECONDS": "3600",
-        "SERVED_RECHECK_SECONDS": "3600",
-    }
-    running = Served(tmp_path_factory.mktemp("quiet"), **never)
+    running = Served(
+        tmp_path_factory.mktemp("quiet"),
+        ALBEDO_DELIVERY_HEAL_SECONDS="3600",
+        ALBEDO_DELIVERY_KEEPALIVE_SECONDS="3600",
+        SERVED_RECHECK_SECONDS="3600",
+    )
     yield running
     running.close()
 
