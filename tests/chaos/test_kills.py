@@ -15,7 +15,7 @@ from tests.chaos.rig import Rig
 from tests.chaos.seeds import MANY, row
 from tests.support.processes import wait_for
 
-QUEUE = 31
+QUEUE = 31 if MANY else 16
 
 
 def run_states(history: History) -> list[str]:
@@ -114,7 +114,7 @@ def test_f04_killed_between_the_end_of_a_tool_and_its_commit(rig: Rig) -> None:
 @row("F06", seeds=1)
 def test_f06_killed_again_and_again_while_it_recovers(rig: Rig) -> None:
     """Each life ends at another fact: a claim, a run, a request to the provider, or a first word."""
-    kills = 20 if MANY else 3
+    kills = 20 if MANY else 2
     users = rig.sessions(3)
     hold = rig.plan(Step(words=1, calls=(wait_for_file(rig.gate()),)), Step())
     users[0].ask(hold)
