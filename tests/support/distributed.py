@@ -22,6 +22,8 @@ from tests.support.services import PostgresServer, RedisNumbers
 # A launcher that is gone takes all its processes along.
 GONE_SECONDS = 15.0
 DRAIN_SECONDS = 45.0
+# However busy the machine is, a stream begins.
+PATIENT = {"ALBEDO_DELIVERY_CAPTURE_SECONDS": "60"}
 TABLES = "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"
 
 
@@ -157,7 +159,7 @@ def distributed(
     needs_nginx()
     url = postgres_server.new_database()
     data_dir = tmp_path_factory.mktemp("distributed") / "data"
-    whole = DistributedProcess(data_dir, DATABASE_URL=url)
+    whole = DistributedProcess(data_dir, DATABASE_URL=url, **PATIENT)
     try:
         whole.start()
         yield whole
