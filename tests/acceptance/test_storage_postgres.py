@@ -158,6 +158,18 @@ def test_a_database_that_is_gone_for_a_while_refuses_at_every_door_and_is_used_a
     assert session.answer("and again")
 
 
+def test_a_database_that_says_nothing_refuses_at_every_door_and_is_used_again(
+    stage: Stage, session: SessionClient
+) -> None:
+    doors = Doors(session)
+    stage.line.lose()
+    try:
+        all_refused(doors.try_all(doors.readers() | doors.writers() | doors.streams()), "unavailable")
+    finally:
+        stage.line.mend()
+    well_again(doors)
+
+
 def test_a_database_without_a_free_connection_refuses_and_is_used_again(
     stage: Stage, session: SessionClient
 ) -> None:
