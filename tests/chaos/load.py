@@ -60,7 +60,7 @@ class Load:
 
     def goes_on(self) -> None:
         """Return when a few inputs more are accepted, and the model has said so much more."""
-        inputs, frames = self._rig.rng.randrange(1, 3 * USERS), self._rig.rng.randrange(20, 100)
+        inputs, frames = self._rig.rng.randrange(1, 2 * USERS), self._rig.rng.randrange(10, 60)
         accepted, said = len(self.accepted), self._rig.model.frames
         end = time.monotonic() + PATIENCE_SECONDS
         while len(self.accepted) < accepted + inputs or self._rig.model.frames < said + frames:

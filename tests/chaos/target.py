@@ -92,7 +92,7 @@ class Embedded(Target):
 
     def __init__(self, folder: Path, **environment: str) -> None:
         self.server = ServerProcess(folder / "data", **{**NO_SPARE_KERNELS, **environment})
-        self.database = Sqlite(self.server.data_dir / "albedo.sqlite3")
+        self.database: Sqlite = Sqlite(self.server.data_dir / "albedo.sqlite3")
 
     @property
     def token(self) -> str:

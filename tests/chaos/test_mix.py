@@ -1,12 +1,14 @@
-"""Everything at once: users who ask, steer, interrupt and cancel while actors die and readers are cut off."""
+"""Everything at once: users ask, steer, interrupt and cancel while actors and servers die and lines are cut."""
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from random import Random
 
+import httpx
 from uuid_utils.compat import uuid7
 
 from tests.chaos.client import Client
@@ -57,7 +59,8 @@ class Restless:
 
     def crash(self) -> None:
         """End the session's actor as a fault of its own would."""
-        self._rig.api("POST", f"/api/inspect/sessions/{self._user.session}/restart")
+        with contextlib.suppress(httpx.HTTPError):
+            self._rig.api("POST", f"/api/inspect/sessions/{self._user.session}/restart")
 
     def cut(self) -> None:
         self._rng.choice(self._readers).cut()
@@ -92,5 +95,20 @@ def test_mix_of_everything_that_users_and_faults_do(rig: Rig) -> None:
         one.live(60 if MANY else 20)
 
     with ThreadPoolExecutor(len(lives)) as threads:
-        list(threads.map(live, lives))
+        living = [threads.submit(live, one) for one in lives]
+        for _ in range(rig.rng.randrange(4) if MANY else 1):
+            rig.model.wait_frames(rig.model.frames + rig.rng.randrange(20, 200), 5)
+            strike(rig)
+        for one in living:
+            one.result()
     rig.check()
+
+
+def strike(rig: Rig) -> None:
+    """Kill the whole server, or of several hosts one, and start what is missing."""
+    processes = rig.target.actor_processes()
+    if len(processes) > 1:
+        rig.rng.choice(processes).kill()
+    else:
+        rig.target.kill9()
+    rig.target.start()
