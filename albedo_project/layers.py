@@ -36,7 +36,7 @@ def channel_layers(redis_url: str) -> dict[str, dict[str, Any]]:
         }
     return {
         "default": {
-            "BACKEND": "channels_redis.core.RedisChannelLayer",
+            "BACKEND": "streaming.delivery.redis_layer.RedisCommandLayer",
             "CONFIG": {"hosts": [host], "capacity": CAPACITY},
         },
         "broadcast": {

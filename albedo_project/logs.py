@@ -7,6 +7,8 @@ import re
 import time
 from collections.abc import Callable
 
+from redis.exceptions import RedisError
+
 # C0 and C1 controls, and the separators that viewers and splitlines() break at.
 UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
@@ -28,6 +30,18 @@ class ClientFaults(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
         if record.name.startswith("django.security."):
             record.levelno, record.levelname = logging.WARNING, "WARNING"
+            record.exc_info = record.exc_text = None
+        return True
+
+
+class LostLines(logging.Filter):
+    """A line to Redis that broke is told in a line: where that was noticed explains nothing."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        error = record.exc_info[1] if record.exc_info else None
+        if isinstance(error, (RedisError, OSError)):
+            record.levelno, record.levelname = logging.WARNING, "WARNING"
+            record.msg, record.args = f"{record.getMessage()}: {type(error).__name__}", ()
             record.exc_info = record.exc_text = None
         return True
 

@@ -172,6 +172,7 @@ LOGGING = {
     },
     "filters": {
         "client_faults": {"()": "albedo_project.logs.ClientFaults"},
+        "lost_lines": {"()": "albedo_project.logs.LostLines"},
         "seldom": {"()": "albedo_project.logs.Seldom"},
     },
     "handlers": {
@@ -191,6 +192,6 @@ LOGGING = {
         "mcp": {"level": "CRITICAL"},
         "django.db.backends": {"level": "INFO"},
         # Says once a second that Redis is away, with a traceback.
-        "channels_redis.pubsub": {"filters": ["seldom"]},
+        "channels_redis.pubsub": {"filters": ["lost_lines", "seldom"]},
     },
 }

@@ -1,4 +1,4 @@
-"""The layer for groups over a real Redis whose lines break, each in its way."""
+"""The layers over a real Redis whose lines break, each in its way."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 from redis.asyncio import Redis
+from redis.exceptions import RedisError
 
-from streaming.delivery.redis_layer import RedisGroupLayer
+from streaming.delivery.redis_layer import RedisCommandLayer, RedisGroupLayer
 from streaming.layer import listen
 from tests.support.services import RedisNumbers, RedisServer
 
@@ -132,6 +133,18 @@ async def test_a_channel_that_cannot_be_opened_leaves_nothing_behind(own_redis: 
     await asyncio.to_thread(own_redis.start)
     assert await layer.new_channel("hub") in layer._get_layer().channels
     await layer.flush()
+
+
+async def test_what_is_tidied_up_behind_a_message_fails_in_silence(own_redis: RedisServer) -> None:
+    layer = RedisCommandLayer([{"address": own_redis.url, "socket_timeout": 20}])
+    await layer.send("actor", {"type": "note"})
+    assert await layer.receive("actor") == {"type": "note"}
+    await layer.close_pools()
+    await asyncio.to_thread(own_redis.stop)
+    with pytest.raises(RedisError):
+        await layer.send("actor", {"type": "note"})
+    await layer._clean_receive_backup(0, "actor")
+    await layer.close_pools()
 
 
 async def test_two_numbers_of_a_redis_do_not_hear_each_other(redis_url: str) -> None:

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from django.conf import settings
 from django.core.exceptions import DisallowedHost
+from redis.exceptions import ConnectionError as LineBroke
 
-from albedo_project.logs import ClientFaults, OneLineFormatter, Seldom
+from albedo_project.logs import ClientFaults, LostLines, OneLineFormatter, Seldom
 
 
 def line(message: str, *arguments: object, trace: bool = False) -> str:
@@ -59,6 +60,23 @@ def test_a_refused_client_is_a_line_and_a_fault_of_ours_keeps_its_traceback(name
     written = OneLineFormatter("%(levelname)s %(message)s").format(record)
     assert written.startswith(f"{level} refused")
     assert ("Traceback" in written) is (level == "ERROR")
+
+
+@pytest.mark.parametrize("error", [LineBroke("closed by server"), ConnectionResetError("reset")])
+def test_a_line_to_redis_that_broke_is_a_line_of_the_log(error: Exception) -> None:
+    record = logging.LogRecord("layer", logging.ERROR, __file__, 1, "in %s", ("a task",), None)
+    record.exc_info = (type(error), error, error.__traceback__)
+    assert LostLines().filter(record)
+    assert (record.getMessage(), record.levelname) == (f"in a task: {type(error).__name__}", "WARNING")
+    assert record.exc_info is None
+
+
+def test_any_other_fault_of_a_layer_keeps_its_traceback() -> None:
+    error = ValueError("ours")
+    record = logging.LogRecord("layer", logging.ERROR, __file__, 1, "in a task", (), None)
+    record.exc_info = (ValueError, error, None)
+    assert LostLines().filter(record)
+    assert (record.levelname, record.exc_info) == ("ERROR", (ValueError, error, None))
 
 
 def test_a_logger_that_repeats_itself_is_heard_seldom() -> None:
