@@ -1,4 +1,4 @@
-"""Everything at once: users ask, steer, interrupt and cancel while actors and servers die and lines are cut."""
+"""Everything at once: users ask, steer, interrupt, cancel; actors and servers die, and lines are cut."""
 
 from __future__ import annotations
 
