@@ -237,7 +237,9 @@ def test_a_run_over_its_deadline_fails_wherever_it_is(
     never = Barrier()
 
     async def provider(request: ScriptedRequest, out: Out) -> None:
-        await RawModel(out, request.protocol).begin()
+        raw = RawModel(out, request.protocol)
+        await raw.begin()
+        await raw.text("Well,")
         await out.pause(never)
 
     async def refuse(request: ScriptedRequest, out: Out) -> None:
@@ -249,8 +251,8 @@ def test_a_run_over_its_deadline_fails_wherever_it_is(
     session = model_on(leaping, "responses", script, Reply(Say("next")), run_timeout=LEAP_SECONDS).session
     with session.follow() as follower:
         accepted = session.ask("try")
-        if where == "provider":
-            assert never.reached.wait_in_thread(60)
+        # Seen by a client, it was read: the wait for more has begun, with what is left of the deadline.
+        follower.until(lambda: where != "provider" or bool(follower.of("text")), "the text")
         follower.until(lambda: where != "tool" or running(follower), "the cell")
         follower.until(lambda: where != "retry wait" or bool(follower.of("retry")), "the retry")
         leaping.leap()
