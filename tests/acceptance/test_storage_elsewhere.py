@@ -1,9 +1,8 @@
-"""Full disks that are not the database's: of workspaces, of temporary files, of the log, of a table."""
+"""Full disks that are not the database's: of workspaces, of temporary files, of the log."""
 
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -31,13 +30,17 @@ def results(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [json.loads(event["data"]["result"]) for event in events if event["type"] == "tool"]
 
 
-@pytest.mark.embedded(reason="what a front server keeps of a body is its own")
-def test_full_disks_of_workspaces_and_temporary_files_cost_a_call_and_a_large_body_and_no_more(
-    make_disk: MakeDisk, start_server: StartServer, model_on: MakeModel, tmp_path: Path
+@pytest.mark.embedded(reason="what a front server keeps of a body is its own, and so is the launcher's log")
+def test_full_disks_of_logs_workspaces_and_temporary_files_cost_a_call_and_a_large_body_and_no_more(
+    make_disk: MakeDisk, make_server: StartServer, model_on: MakeModel
 ) -> None:
     temporary, working = make_disk(8), make_disk(2)
     folders = {"TMPDIR": str(temporary.path), "XDG_RUNTIME_DIR": str(temporary.path)}
-    server = start_server(ALBEDO_KERNEL_PREWARMED="0", **folders)
+    server = make_server(ALBEDO_KERNEL_PREWARMED="0", **folders)
+    # It takes nothing: not what a start says, nor that a stranger was turned away.
+    server.log = Path("/dev/full")
+    server.start()
+    assert server.client("").get("/api/sessions").status_code == 401
     call = Reply(Call("python", {"code": WRITE}))
     made = model_on(
         server, "responses", Reply(Say("large")), call, call, Reply(Say("done")), Reply(Say("small"))
@@ -62,18 +65,4 @@ def test_full_disks_of_workspaces_and_temporary_files_cost_a_call_and_a_large_bo
     temporary.free()
     session.settled()
     assert put(session, LARGE)[0] == 202
-
-
-@pytest.mark.embedded(reason="the launcher of the other mode writes the logs itself")
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no /dev/full")
-def test_a_log_that_takes_nothing_costs_the_log(make_server: Any, model_on: MakeModel) -> None:
-    server = make_server()
-    server.log = Path("/dev/full")
-    server.start()
-    made = model_on(server, "responses", Reply(Say("yes")))
-    # Each of these is told in the log.
-    assert server.client("").get("/api/sessions").status_code == 401
-    assert server.client("").get("/nothing").status_code == 404
-    made.session.answer("and then")
-    assert [run["state"] for run in made.session.get("/runs")["items"]] == ["completed"]
     assert server.terminate() == 0

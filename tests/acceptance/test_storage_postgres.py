@@ -15,7 +15,7 @@ from uuid_utils.compat import uuid7
 from streaming.providers.scripted import Reply, ScriptedThread
 from streaming.providers.scripted_parts import Say
 from tests.acceptance.conftest import define_profile
-from tests.acceptance.test_storage_trouble import all_refused, all_well
+from tests.acceptance.test_storage_trouble import SLOW, all_refused, all_well
 from tests.support.cluster import Web
 from tests.support.doors import Answer, Doors
 from tests.support.own_postgres import postgres_cluster
@@ -33,7 +33,7 @@ SETTINGS = {
     "ALBEDO_KERNEL_PREWARMED": "0",
 }
 REPLIES = 2_000
-CRASHES = 3
+CRASHES = 20 if SLOW else 2
 ACCEPTED_BETWEEN = 5
 
 

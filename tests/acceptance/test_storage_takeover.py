@@ -27,9 +27,9 @@ pytestmark = pytest.mark.timeout(300)
 # A lease is over long after its owner has given up, also where the machine is busy.
 SETTINGS = {
     "ALBEDO_DATABASE_BUSY_SECONDS": "2",
-    "ALBEDO_ACTOR_LEASE_SECONDS": "10",
+    "ALBEDO_ACTOR_LEASE_SECONDS": "8",
     "ALBEDO_ACTOR_RENEW_SECONDS": "1",
-    "ALBEDO_ACTOR_SELF_FENCE_SECONDS": "4",
+    "ALBEDO_ACTOR_SELF_FENCE_SECONDS": "3",
     "ALBEDO_ACTOR_SWEEP_SECONDS": "0.5",
     "ALBEDO_KERNEL_PREWARMED": "0",
 }

@@ -18,7 +18,7 @@ from tests.support.doors import Answer, Doors
 from tests.support.processes import wait_for
 from tests.support.server import ServerProcess, StartServer
 from tests.support.session import Follower, SessionClient
-from tests.support.small_disk import MakeDisk, SmallDisk
+from tests.support.small_disk import MakeDisk, SmallDisk, small_disk
 
 pytestmark = pytest.mark.embedded(reason="it is about SQLite's file")
 SLOW = os.environ.get("ALBEDO_TEST_SLOW") == "1"
@@ -76,10 +76,23 @@ def held(server: ServerProcess) -> Iterator[None]:
         holder.close()
 
 
+@pytest.fixture(scope="module")
+def patient(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ServerProcess, SmallDisk]]:
+    """A server whose data and log are on a small disk, and whose runs wait for as long as it takes."""
+    settings = {
+        "ALBEDO_DATABASE_BUSY_SECONDS": "1",
+        "ALBEDO_ACTOR_PATIENCE_SECONDS": "600",
+        "ALBEDO_KERNEL_PREWARMED": "0",
+    }
+    disks = tmp_path_factory.mktemp("disks")
+    with small_disk(disks, 16) as disk, ServerProcess(disk.path / "data", **settings) as server:
+        yield server, disk
+
+
 def test_a_database_that_another_program_holds_is_read_and_refuses_writes(
-    start_server: StartServer, model_on: MakeModel, tmp_path: Path
+    patient: tuple[ServerProcess, SmallDisk], model_on: MakeModel, tmp_path: Path
 ) -> None:
-    server = start_server(ALBEDO_DATABASE_BUSY_SECONDS="1")
+    server, _ = patient
     made = waiting_call(model_on, server, tmp_path / "workspace")
     session, doors = made.session, Doors(made.session)
     with session.follow() as follower:
@@ -123,20 +136,10 @@ def test_half_a_minute_of_lock_costs_the_writes_that_come_early_and_no_others(
     nothing_unforeseen(fresh_server)
 
 
-def on_small_disk(start_server: StartServer, disk: SmallDisk, patience_seconds: float) -> ServerProcess:
-    """Data and log are on the disk; kernels and workspaces are not."""
-    return start_server(
-        data_dir=disk.path / "data",
-        ALBEDO_ACTOR_PATIENCE_SECONDS=str(patience_seconds),
-        ALBEDO_KERNEL_PREWARMED="0",
-    )
-
-
 def test_a_full_disk_is_read_refuses_writes_and_is_used_again_once_it_has_room(
-    make_disk: MakeDisk, start_server: StartServer, model_on: MakeModel, tmp_path: Path
+    patient: tuple[ServerProcess, SmallDisk], model_on: MakeModel, tmp_path: Path
 ) -> None:
-    disk = make_disk(12)
-    server = on_small_disk(start_server, disk, patience_seconds=600)
+    server, disk = patient
     made = waiting_call(model_on, server, tmp_path / "workspace")
     session, doors = made.session, Doors(made.session)
     with session.follow() as follower:
@@ -165,7 +168,8 @@ def test_a_run_that_could_not_be_stored_in_time_has_failed_once_there_is_room(
     make_disk: MakeDisk, start_server: StartServer, model_on: MakeModel, tmp_path: Path
 ) -> None:
     disk = make_disk(12)
-    server = on_small_disk(start_server, disk, patience_seconds=0.2)
+    settings = {"ALBEDO_ACTOR_PATIENCE_SECONDS": "0.2", "ALBEDO_KERNEL_PREWARMED": "0"}
+    server = start_server(data_dir=disk.path / "data", **settings)
     made = waiting_call(model_on, server, tmp_path / "workspace")
     session = made.session
     with session.follow() as follower:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import subprocess
+import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -33,27 +35,32 @@ class SmallDisk:
         self._ballast.unlink()
 
 
+@contextmanager
+def small_disk(parent: Path, megabytes: int) -> Iterator[SmallDisk]:
+    """Mounted while the block runs. Skipped where this process may not mount."""
+    if os.geteuid() != 0:
+        pytest.skip("only root may mount a small disk")
+    path = Path(tempfile.mkdtemp(prefix="disk-", dir=parent))
+    options = ["-t", "tmpfs", "-o", f"size={megabytes}m,mode=0700", "tmpfs", str(path)]
+    made = subprocess.run(["mount", *options], capture_output=True, text=True)
+    if made.returncode:
+        pytest.skip(f"this system mounts nothing here: {made.stderr.strip()}")
+    try:
+        yield SmallDisk(path)
+    finally:
+        # What still has a file open on it lets go of it in its own time.
+        subprocess.run(["umount", "--lazy", str(path)], check=True)
+
+
 MakeDisk = Callable[..., SmallDisk]
 
 
 @pytest.fixture
 def make_disk(tmp_path: Path) -> Iterator[MakeDisk]:
-    """`make_disk(megabytes, parent)`, by default in the test's folder. Skipped where nobody may mount."""
-    mounted: list[Path] = []
+    """`make_disk(megabytes, parent)`, by default in the test's folder; gone after the test."""
+    with ExitStack() as mounted:
 
-    def make(megabytes: int, parent: Path = tmp_path) -> SmallDisk:
-        if os.geteuid() != 0:
-            pytest.skip("only root may mount a small disk")
-        path = parent / f"disk-{len(mounted)}"
-        path.mkdir()
-        options = ["-t", "tmpfs", "-o", f"size={megabytes}m,mode=0700", "tmpfs", str(path)]
-        made = subprocess.run(["mount", *options], capture_output=True, text=True)
-        if made.returncode:
-            pytest.skip(f"this system mounts nothing here: {made.stderr.strip()}")
-        mounted.append(path)
-        return SmallDisk(path)
+        def make(megabytes: int, parent: Path = tmp_path) -> SmallDisk:
+            return mounted.enter_context(small_disk(parent, megabytes))
 
-    yield make
-    for path in mounted:
-        # What still has a file open on it lets go of it in its own time.
-        subprocess.run(["umount", "--lazy", str(path)], check=True)
+        yield make
