@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 
-from django.db import DatabaseError
+from django.db import Error
 
 from sessions_app.instance import hosting
 from sessions_app.store import executor, hosts
@@ -39,13 +39,13 @@ class Beat:
         if not self._alone:
             try:
                 await executor.write(hosts.leave, self._name)
-            except DatabaseError as error:
+            except Error as error:
                 log.warning("the host's row stays until it expires: %s", type(error).__name__)
 
     async def _write(self) -> None:
         try:
             async with asyncio.timeout(self._limits.renew_seconds):
-                await executor.write(hosts.beat, self._name, self._limits.lease_seconds)
+                await executor.keep(hosts.beat, self._name, self._limits.lease_seconds)
         except Exception as error:
-            expected = isinstance(error, (DatabaseError, TimeoutError))
+            expected = isinstance(error, (Error, TimeoutError))
             log.warning("the host's word was not stored: %s", type(error).__name__, exc_info=not expected)

@@ -17,7 +17,7 @@ from typing import Any
 from uuid import UUID
 
 from channels.layers import get_channel_layer
-from django.db import DatabaseError
+from django.db import Error
 
 from sessions_app.store import claims, executor
 from sessions_app.store.fence import Fence, LeaseLost
@@ -224,4 +224,4 @@ class ActorHost:
 
 def _outlive(what: str, error: Exception) -> None:
     """Nothing ends a host's loops: without them every lost wake-up would stay lost."""
-    log.warning("%s: %s", what, type(error).__name__, exc_info=not isinstance(error, DatabaseError))
+    log.warning("%s: %s", what, type(error).__name__, exc_info=not isinstance(error, Error))

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
-from django.db import DatabaseError
+from django.db import Error
 
 from sessions_app.store.claims import Address
 from streaming.delivery.calls import Calls, NotTaken
@@ -160,7 +160,7 @@ class Watch:
             elif self._had_actor:
                 # Actors stay while they are watched, so this one did not leave in order.
                 await self._station.calls.claim(self.session_id)
-        except DatabaseError as error:
+        except Error as error:
             complain("watched sessions are not looked after", error)
         except Exception:
             logger.exception("Cannot look after %s", self._group)

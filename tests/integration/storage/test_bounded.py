@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import urlsplit
 
 import psycopg
 import pytest
+from django.db import OperationalError
 from django.db.backends.postgresql.base import DatabaseWrapper
-from psycopg_pool import ConnectionPool, PoolTimeout
 
 from albedo_project import bounded_postgresql
 from albedo_project.bounded_postgresql import BoundedConnection, bounded_connection, unhurried
@@ -24,12 +25,13 @@ def line(postgres_url: str) -> Iterator[CutProxy]:
         yield proxy
 
 
-def conninfo(postgres_url: str, line: CutProxy) -> str:
-    return psycopg.conninfo.make_conninfo(postgres_url, port=line.port)
+def conninfo_url(postgres_url: str, line: CutProxy) -> str:
+    parts = urlsplit(postgres_url)
+    return parts._replace(netloc=f"{parts.username}@127.0.0.1:{line.port}").geturl()
 
 
 def test_a_silent_server_is_given_up_and_its_connection_with_it(postgres_url: str, line: CutProxy) -> None:
-    connection = bounded_connection(60).connect(conninfo(postgres_url, line))
+    connection = bounded_connection(60).connect(conninfo_url(postgres_url, line))
     assert connection.execute("SELECT 1").fetchone() == (1,)
     line.lose()
     connection.patience = SOON
@@ -53,33 +55,31 @@ def test_a_pool_finds_out_soon_that_a_connection_leads_nowhere(
     postgres_url: str, line: CutProxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(bounded_postgresql, "ALIVE_SECONDS", SOON)
-    pool = ConnectionPool(
-        conninfo(postgres_url, line),
-        min_size=0,
-        max_size=1,
-        timeout=1,
-        reconnect_timeout=1,
-        connection_class=bounded_connection(600),
-        check=ConnectionPool.check_connection,
-        open=True,
-    )
-    with pool:
-        used(pool)
+    entry = postgresql(conninfo_url(postgres_url, line), 1, 1, 600)
+    entry.update(AUTOCOMMIT=True, CONN_MAX_AGE=0, TIME_ZONE=None, TEST={})
+    pooled = DatabaseWrapper(entry, "storage-pool-test")
+    try:
+        used(pooled)
         line.lose()
-        with pytest.raises(PoolTimeout):
-            pool.getconn()
+        with pytest.raises(OperationalError):
+            pooled.cursor()
         line.mend()
-        used(pool)
+        used(pooled)
+    finally:
+        pooled.close_pool()
 
 
-def used(pool: ConnectionPool[Any]) -> None:
+def used(pooled: DatabaseWrapper) -> None:
     """However long it takes until it has a connection."""
     while True:
         try:
-            with pool.connection() as connection:
-                assert connection.execute("SELECT 1").fetchone() == (1,)
-                return
-        except PoolTimeout:
+            with pooled.cursor() as cursor:
+                cursor.execute("SELECT 1")
+                assert cursor.fetchone() == (1,)
+            # Back into the pool, where it waits to be asked whether it lives.
+            pooled.close()
+            return
+        except OperationalError:
             continue
 
 
