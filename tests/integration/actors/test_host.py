@@ -24,7 +24,7 @@ from streaming.layer import HOSTS_CHANNEL
 from streaming.limits import ActorLimits
 from tests.support.store import accepted
 
-LIMITS = ActorLimits(sweep_seconds=0.02, renew_seconds=0.02)
+LIMITS = ActorLimits(sweep_seconds=0.02, renew_seconds=3_600)
 PATIENCE_SECONDS = 30
 
 
@@ -101,7 +101,7 @@ async def test_the_sweep_goes_on_after_a_failure_that_no_database_error_tells_of
 async def test_a_message_that_makes_no_sense_does_not_end_the_listening(session: Session) -> None:
     layer: Any = get_channel_layer()
     stage = Stage()
-    async with running(stage, ActorLimits(sweep_seconds=3_600)):
+    async with running(stage, ActorLimits(sweep_seconds=3_600, renew_seconds=3_600)):
         for named in ({"session_id": "none"}, {}, {"session_id": str(session.id)}):
             await layer.send(HOSTS_CHANNEL, {"type": "host.claim", **named})
         await made(stage)
@@ -140,7 +140,9 @@ async def test_a_session_claimed_while_the_host_drains_is_left_to_the_next_one(
 ) -> None:
     await executor.write(accepted, session, alice)
     stage, turn = Stage(), threading.Event()
-    async with running(stage, ActorLimits(sweep_seconds=3_600, drain_seconds=0.01)) as host:
+    async with running(
+        stage, ActorLimits(sweep_seconds=3_600, renew_seconds=3_600, drain_seconds=0.01)
+    ) as host:
         before_us = asyncio.ensure_future(executor.write(turn.wait))
         claiming = asyncio.ensure_future(host.ensure(session.id))
         await asyncio.sleep(0)
@@ -154,7 +156,9 @@ async def test_a_session_claimed_while_the_host_drains_is_left_to_the_next_one(
 async def test_a_drain_leaves_no_task_behind(session: Session, alice: User) -> None:
     await executor.write(accepted, session, alice)
     stage, before = Stage(), asyncio.all_tasks()
-    async with running(stage, ActorLimits(sweep_seconds=0.02, drain_seconds=0.01)) as host:
+    async with running(
+        stage, ActorLimits(sweep_seconds=0.02, renew_seconds=3_600, drain_seconds=0.01)
+    ) as host:
         await made(stage)
         await host.drain()
         assert asyncio.all_tasks() == before
