@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import signal
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from random import Random
@@ -30,16 +32,17 @@ class Restless:
         self._stale = user.get(tail=0)
 
     def live(self, steps: int) -> None:
-        doings: list[Callable[[], object]] = [
-            self.ask,
-            self.stop,
-            self.cancel,
-            self.crash,
-            self.cut,
-            self.look,
-        ]
+        weights: dict[Callable[[], object], int] = {
+            self.ask: 8,
+            self.ask_at_once: 2,
+            self.stop: 2,
+            self.cancel: 2,
+            self.crash: 2,
+            self.cut: 2,
+            self.look: 1,
+        }
         for _ in range(steps):
-            self._rng.choices(doings, weights=(8, 2, 2, 2, 2, 1))[0]()
+            self._rng.choices(list(weights), list(weights.values()))[0]()
             self.wait()
 
     def ask(self) -> None:
@@ -47,6 +50,11 @@ class Restless:
         input_id = str(uuid7())
         self._user.send(self._plan(), input_id, self._rng.choice(WHEN_BUSY))
         self._asked.append(input_id)
+
+    def ask_at_once(self) -> None:
+        with ThreadPoolExecutor(4) as threads:
+            for _ in range(4):
+                threads.submit(self._user.send, self._plan(), str(uuid7()))
 
     def stop(self) -> None:
         """What is there now, or what was there a while ago."""
@@ -96,12 +104,20 @@ def test_mix_of_everything_that_users_and_faults_do(rig: Rig) -> None:
 
     with ThreadPoolExecutor(len(lives)) as threads:
         living = [threads.submit(live, one) for one in lives]
-        for _ in range(rig.rng.randrange(4) if MANY else 1):
-            rig.model.wait_frames(rig.model.frames + rig.rng.randrange(20, 200), 5)
-            strike(rig)
+        for blow in rig.rng.choices((stumble, strike), weights=(3, 1), k=8 if MANY else 3):
+            rig.model.wait_frames(rig.model.frames + rig.rng.randrange(20, 200), 1)
+            blow(rig)
         for one in living:
             one.result()
     rig.check()
+
+
+def stumble(rig: Rig) -> None:
+    """Let a process stand still for a moment, too short to lose anything."""
+    process = rig.rng.choice(rig.target.actor_processes())
+    process.send_signal(signal.SIGSTOP)
+    time.sleep(rig.rng.uniform(0.0, 0.3))
+    process.send_signal(signal.SIGCONT)
 
 
 def strike(rig: Rig) -> None:

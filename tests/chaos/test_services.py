@@ -15,7 +15,7 @@ from tests.chaos.load import ENDS, Load
 from tests.chaos.reader import Reader
 from tests.chaos.rig import Rig
 from tests.chaos.seeds import MANY, row
-from tests.chaos.target import Distributed
+from tests.chaos.target import DEFAULT_LEASES, Distributed
 from tests.support.layer_trouble import away, commanded
 from tests.support.own_postgres import OwnPostgres, postgres_cluster
 from tests.support.services import RedisServer, start_redis
@@ -39,7 +39,8 @@ def services(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Services]:
         redis = start_redis(folder)
         stack.callback(redis.stop)
         postgres = stack.enter_context(postgres_cluster())
-        target = Distributed(folder, postgres.new_database(), redis.url)
+        # Nobody's lease ends here for want of a turn: no run but by the fault is to be left.
+        target = Distributed(folder, postgres.new_database(), redis.url, **DEFAULT_LEASES)
         stack.callback(target.close)
         yield Services(target, redis, postgres)
 
