@@ -9,8 +9,10 @@ import signal
 import socket
 from collections.abc import Callable, Generator
 from types import FrameType
+from typing import Any
 
 import uvicorn
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from albedo_project.serving.limits import ServerLimits
 from streaming.delivery.refusals import App
@@ -20,6 +22,15 @@ BACKLOG = 512
 KEEP_ALIVE_SECONDS = 90
 
 OnStarted = Callable[[int], None]
+
+
+class Sockets(WebSocketsSansIOProtocol):
+    """One refused before its upgrade has had its answer: uvicorn alone would log an error for each."""
+
+    async def send(self, message: Any) -> None:
+        await super().send(message)
+        if self.initial_response is not None and self.close_sent:
+            self.handshake_complete = True
 
 
 class WebServer(uvicorn.Server):
@@ -93,7 +104,7 @@ def run_web(
         forwarded_allow_ips="*",
         backlog=BACKLOG,
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
-        ws="websockets-sansio",
+        ws=Sockets,
         ws_max_size=limits.frame_bytes,
         ws_ping_interval=limits.send_seconds,
         ws_ping_timeout=limits.send_seconds,

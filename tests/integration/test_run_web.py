@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -13,6 +14,8 @@ import httpx
 import pytest
 from django.conf import settings
 from django.core.management import CommandError, call_command
+from websockets.exceptions import InvalidStatus
+from websockets.sync.client import connect
 
 from albedo_project import new_keys
 from tests.integration.deploy.test_healthcheck import asked
@@ -108,6 +111,21 @@ def test_in_production_what_came_over_https_is_served_and_all_else_sent_there(st
     assert stranger.status_code == 400
     # Without an actor host inputs are kept, and wait.
     assert asked(port, ALLOWED_HOSTS=HOST) == (0, '{"status":"degraded","faults":["hosts"]}')
+
+
+def test_refused_sockets_are_answered_and_not_told_of_as_errors(start: Start, tmp_path: Path) -> None:
+    port = start()
+    for _ in range(3):
+        with (
+            pytest.raises(InvalidStatus) as refused,
+            connect(f"ws://127.0.0.1:{port}/ws/sessions", proxy=None),
+        ):
+            pass
+        answer = refused.value.response
+        assert (answer.status_code, json.loads(answer.body or b"")["code"]) == (401, "not_authenticated")
+    with client(port) as after:
+        assert after.get("/api/health").status_code == 200
+    assert " ERROR " not in (tmp_path / "web.log").read_text()
 
 
 def failed_logins(port: int, addresses: list[str]) -> list[int]:
