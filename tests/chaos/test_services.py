@@ -39,8 +39,8 @@ def services(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Services]:
         redis = start_redis(folder)
         stack.callback(redis.stop)
         postgres = stack.enter_context(postgres_cluster())
-        # Nobody's lease ends here for want of a turn: no run but by the fault is to be left.
-        target = Distributed(folder, postgres.new_database(), redis.url, **DEFAULT_LEASES)
+        # No lease is to end for want of a turn: a run that is left was left because of the fault.
+        target = Distributed(folder, postgres.new_database(), redis.url, 2, 2, **DEFAULT_LEASES)
         stack.callback(target.close)
         yield Services(target, redis, postgres)
 
