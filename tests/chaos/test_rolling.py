@@ -14,6 +14,7 @@ from tests.chaos.reader import TRANSPORTS
 from tests.chaos.rig import Rig
 from tests.chaos.seeds import row
 from tests.chaos.whole import Whole
+from tests.support.processes import wait_for
 
 USERS = 4
 # More than can be answered while a process is replaced: users never wait for work.
@@ -61,9 +62,14 @@ def plan_of(rig: Rig) -> Plan:
 
 
 def work(user: Client, plans: list[Plan], enough: threading.Event) -> int:
-    """Ask one after the other; how many."""
+    """Ask, wait for the answer, ask again; how many."""
     for number, plan in enumerate(plans):
         if enough.is_set():
             return number
-        user.ask(plan)
+        input_id = user.ask(plan)
+        wait_for(lambda asked=input_id: answered(user, asked), "the answer", 120)  # type: ignore[misc]
     return len(plans)
+
+
+def answered(user: Client, input_id: str) -> bool:
+    return user.get(f"/inputs/{input_id}")["outcome"] is not None
