@@ -29,9 +29,9 @@ from tests.support.session import SessionClient
 
 WELL = (200, {"status": "ok"})
 TOKEN = "scrape-canary"
-CALLERS = 30
+CALLERS = 60
 # The store's own threads are started one by one as they are needed: a thread for each caller would be more.
-FEW = CALLERS // 3
+FEW = CALLERS // 2
 
 
 def degraded(*faults: str) -> tuple[int, Any]:
