@@ -25,14 +25,14 @@ from tests.support.server import ServerProcess
 from tests.support.session import SessionClient
 from tests.support.small_disk import MakeDisk
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = pytest.mark.timeout(1_200 if SLOW else 300)
 # A lock or a missing connection is given up before a test has to wait for long.
 SETTINGS = {
     "ALBEDO_DATABASE_BUSY_SECONDS": "1",
     "ALBEDO_DATABASE_STATEMENT_SECONDS": "2",
     "ALBEDO_KERNEL_PREWARMED": "0",
 }
-REPLIES = 2_000
+REPLIES = 20_000
 CRASHES = 20 if SLOW else 2
 ACCEPTED_BETWEEN = 5
 
