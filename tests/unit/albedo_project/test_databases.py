@@ -25,6 +25,15 @@ def test_a_socket_s_folder_is_a_host() -> None:
     assert "host" not in entry["OPTIONS"]
 
 
+def test_several_servers_and_which_of_them_are_named_in_the_query() -> None:
+    query = "host=one,two&port=5432,5433&target_session_attrs=read-write&connect_timeout=2"
+    entry = postgresql(f"postgresql://albedo@/albedo?{query}", 2, 20, 30)
+    assert (entry["HOST"], entry["PORT"]) == ("one,two", "")
+    options = entry["OPTIONS"]
+    assert (options["port"], options["target_session_attrs"]) == ("5432,5433", "read-write")
+    assert options["connect_timeout"] == "2"
+
+
 @pytest.mark.parametrize(
     "url",
     [
