@@ -24,10 +24,11 @@ reactor: Any = _reactor
 logger = logging.getLogger(__name__)
 HTTPChannel: Any = http.HTTPChannel
 
-# A client may still be sending when it is refused. Closing at once could take the answer from it, reading on
-# would let it go on: it is left this long, and this much more of its body is taken and thrown away.
-LINGER_SECONDS = 1.0
-LINGER_BYTES = 64 * 1024
+# A client may still be sending when it is refused, and many look for the answer only behind their whole body.
+# Closing at once would take it from them: this much more is taken and thrown away, for so long. It is room for
+# an input with a picture that is a little too large; who sends without end is cut off.
+LINGER_SECONDS = 3.0
+LINGER_BYTES = 16 * 1024 * 1024
 ORIGIN = b"origin:"
 RETRY = "Retry-After: 5"
 
