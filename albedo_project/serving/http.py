@@ -24,9 +24,9 @@ reactor: Any = _reactor
 logger = logging.getLogger(__name__)
 HTTPChannel: Any = http.HTTPChannel
 
-# A client may still be sending when it is refused, and many look for the answer only behind their whole body.
-# Closing at once would take it from them: this much more is taken and thrown away, for so long. It is room for
-# an input with a picture that is a little too large; who sends without end is cut off.
+# A client may still be sending when it is refused, and many look for the answer only after their whole body.
+# Closing at once would take it from them: this much more is taken and thrown away, for so long. It has room
+# for an input with a picture that is a little too large; who sends without end is cut off.
 LINGER_SECONDS = 3.0
 LINGER_BYTES = 16 * 1024 * 1024
 ORIGIN = b"origin:"

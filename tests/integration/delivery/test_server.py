@@ -128,7 +128,7 @@ def test_a_response_that_is_read_slowly_arrives_whole(served: Served) -> None:
         ("PUT", "/echo", 9 * MIB, 413),
         ("POST", "/api/sessions/x/inputs", 9 * MIB + 1, 413),
         ("PUT", "/api/sessions/x/inputs/y", 9 * MIB + 1, 413),
-        # Far more than sockets hold: the client writes until all is taken, and only then looks for the answer.
+        # More than sockets hold: this client writes all of it before it looks for the answer.
         ("PUT", "/api/sessions/x/inputs/y", 20 * MIB, 413),
         ("POST", "/api/sessions/x/inputs/y/cancel", 64 * KIB + 1, 413),
         ("PATCH", "/api/sessions/x/inputs", 64 * KIB + 1, 413),
