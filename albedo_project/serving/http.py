@@ -17,7 +17,7 @@ from twisted.web import http
 from albedo_project.serving.crowd import Crowd
 from albedo_project.serving.gate import Gate
 from albedo_project.serving.limits import ServerLimits
-from albedo_project.serving.peers import bound_peer
+from albedo_project.serving.peers import OWN_BUFFER_BYTES, bound_peer
 
 reactor: Any = _reactor
 # Twisted says no types for it.
@@ -129,6 +129,7 @@ class LimitedChannel(HTTPChannel):  # type: ignore[misc]
             self._turn_away()
             return
         bound_peer(self.transport.getHandle(), self.limits)
+        self.transport.bufferSize = OWN_BUFFER_BYTES
         self._expect(self.limits.header_seconds)
 
     def dataReceived(self, data: bytes) -> None:

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from albedo_project.serving.limits import ServerLimits
-from albedo_project.serving.peers import bound_peer
+from albedo_project.serving.peers import OWN_BUFFER_BYTES, bound_peer
 
 LAST = ("websocket.close", "http.response.body")
 
@@ -28,6 +28,7 @@ class Line:
         self._transport: Any = transport if hasattr(transport, "get_write_buffer_size") else None
         if self._transport is not None:
             bound_peer(self._transport.get_extra_info("socket"), limits)
+            self._transport.set_write_buffer_limits(high=OWN_BUFFER_BYTES)
 
     async def send(self, message: dict[str, Any]) -> None:
         """For streams: the last message does not wait; what is unread then has `close_seconds`."""

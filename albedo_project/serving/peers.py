@@ -5,10 +5,12 @@ from __future__ import annotations
 import socket
 from typing import Any
 
-from albedo_project.serving.limits import ServerLimits
+from albedo_project.serving.limits import KIB, ServerLimits
 
 # The kernel doubles what it is told, and one message lies in our own buffer besides.
 BUFFER_SHARE = 4
+# What of that waits in the process itself before senders are held: the kernel's buffer keeps the line busy.
+OWN_BUFFER_BYTES = 16 * KIB
 INTERNET = (socket.AF_INET, socket.AF_INET6)
 
 
