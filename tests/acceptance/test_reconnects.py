@@ -128,11 +128,16 @@ def test_a_snapshot_and_what_follows_it_have_no_seam_while_much_happens(
     session = session_of(embedded)
     session.ask("write")
     wait_for(lambda: session.snapshot(0)["current_message"] is not None, "it is written")
-    for number in range(ATTACHES):
-        transport = TRANSPORTS[number % 2]
+    attached = 0
+    while attached < ATTACHES:
+        transport = TRANSPORTS[attached % 2]
         with RawReader(embedded.url, session.id, session.token, transport, small=False) as reader:
             reader.until_batches(3)
-        check_seam(reader)
+        # A server with much to do refuses now and then.
+        assert reader.batches or reader.status == 503 or reader.close_code == 1012
+        if reader.batches:
+            check_seam(reader)
+            attached += 1
 
 
 def check_seam(reader: RawReader) -> None:

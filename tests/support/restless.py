@@ -59,6 +59,7 @@ class Restless(threading.Thread):
         self.cursor: Cursor | None = None
         self.fault: BaseException | None = None
         self.retries_ms: list[int] = []
+        self.refusals = 0
 
     def run(self) -> None:
         try:
@@ -71,15 +72,21 @@ class Restless(threading.Thread):
             self.fault = error
 
     def read_up_to(self, newest: int) -> None:
-        with self._attach(0) as reader:
-            self._keep(reader.up_to(newest))
+        while self.cursor is None or self.cursor[1] < newest:
+            with self._attach(0) as reader:
+                self._keep(reader.up_to(newest))
 
     def _attach(self, number: int) -> RawReader:
-        url = self._random.choice(self._urls)
-        transport = TRANSPORTS[number % 2]
-        reader = RawReader(url, self._session.id, self._session.token, transport, self.cursor, small=False)
-        assert reader.status in (101, 200)
-        return reader
+        """A server with much to do refuses for a while: 503, as it should."""
+        session, transport = self._session, TRANSPORTS[number % 2]
+        while True:
+            url = self._random.choice(self._urls)
+            reader = RawReader(url, session.id, session.token, transport, self.cursor, small=False)
+            if reader.status != 503:
+                assert reader.status in (101, 200), reader.status
+                return reader
+            self.refusals += 1
+            reader.close()
 
     def _keep(self, reader: RawReader) -> None:
         for batch in reader.batches:
@@ -100,12 +107,13 @@ class Base:
     def is_back(self) -> bool:
         """Whether it holds no more now."""
         return (
-            self._gauge("albedo_streams_open") == self._gauge("albedo_sessions_watched") == 0
+            self._gauge("albedo_stream_subscribers") == self._gauge("albedo_sessions_watched") == 0
             and self._gauge("albedo_tasks") <= self._tasks + SPARE_TASKS
             and open_files(self._pid) <= self._files + SPARE_FILES
         )
 
     def _gauge(self, name: str) -> float:
-        found = re.search(rf"^{name} (\S+)$", self._http.get("/metrics").text, re.M)
-        assert found is not None, name
-        return float(found[1])
+        """The sum over all labels."""
+        found = re.findall(rf"^{name}(?:{{.*}})? (\S+)$", self._http.get("/metrics").text, re.M)
+        assert found, name
+        return sum(map(float, found))
