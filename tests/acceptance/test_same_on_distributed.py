@@ -25,6 +25,7 @@ from tests.acceptance.test_progress import (
     test_the_last_window_of_a_burst_is_published_without_another_event,
 )
 from tests.acceptance.test_recovery import (
+    mortal,
     test_an_actor_replaced_in_mid_call_leaves_a_lost_call_and_a_new_generation,
     test_inputs_accepted_before_a_kill_are_answered_in_order_and_the_running_call_is_lost,
     test_sigterm_lets_the_step_end_and_leaves_nothing_open,
@@ -38,10 +39,12 @@ from tests.acceptance.test_stream import (
     test_sse_tells_what_is_written_while_the_provider_is_silent,
     test_who_attaches_late_sees_the_call_that_runs,
 )
+from tests.support.common_server import PATIENT
 from tests.support.modes import MODE, Servers
 from tests.support.server import ServerProcess
 
 __all__ = [
+    "mortal",
     "test_a_call_is_hidden_until_its_name_is_known_and_then_has_its_preview",
     "test_a_call_is_seen_written_running_and_ended_under_one_identity",
     "test_a_login_counts_at_its_own_origin_alone",
@@ -64,16 +67,10 @@ pytestmark = pytest.mark.skipif(MODE == "distributed", reason="the files that th
 
 @pytest.fixture(scope="module")
 def server(distributed_servers: Servers, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
-    with distributed_servers.running(tmp_path_factory.mktemp("whole") / "data") as running:
+    with distributed_servers.running(tmp_path_factory.mktemp("whole") / "data", **PATIENT) as running:
         yield running
 
 
-@pytest.fixture
-def fresh_server(server: ServerProcess) -> ServerProcess:
-    """Who ends it starts it again."""
-    return server
-
-
-@pytest.mark.parametrize("kind", ["busy loop", "ignored SIGINT"])
-def test_a_stop_ends_a_cell(server: ServerProcess, model_on: MakeModel, kind: str) -> None:
-    interrupts.test_a_stop_ends_a_cell_whatever_it_does(server, server, model_on, kind)
+def test_a_stop_ends_a_cell(server: ServerProcess, model_on: MakeModel) -> None:
+    """Of one kind: how a kernel is stopped or killed is its host's alone, and the same everywhere."""
+    interrupts.test_a_stop_ends_a_cell_whatever_it_does(server, server, model_on, "busy loop")
