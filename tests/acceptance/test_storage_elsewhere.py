@@ -10,7 +10,9 @@ import pytest
 from uuid_utils.compat import uuid7
 
 from streaming.providers.scripted import Reply
+from streaming.providers.scripted_http import Out, ScriptedRequest
 from streaming.providers.scripted_parts import Call, Say
+from streaming.providers.scripted_signal import Barrier
 from tests.acceptance.conftest import MakeModel
 from tests.support.server import StartServer
 from tests.support.session import SessionClient
@@ -41,9 +43,14 @@ def test_full_disks_of_logs_workspaces_and_temporary_files_cost_a_call_and_a_lar
     server.log = Path("/dev/full")
     server.start()
     assert server.client("").get("/api/sessions").status_code == 401
-    call = Reply(Call("python", {"code": WRITE}))
+    call, freed = Reply(Call("python", {"code": WRITE})), Barrier()
+
+    async def call_later(request: ScriptedRequest, out: Out) -> None:
+        await out.pause(freed)
+        await call(request, out)
+
     made = model_on(
-        server, "responses", Reply(Say("large")), call, call, Reply(Say("done")), Reply(Say("small"))
+        server, "responses", Reply(Say("large")), call, call_later, Reply(Say("done")), Reply(Say("small"))
     )
     session = SessionClient.create(server, provider=made.profile, workspace=str(working.path / "workspace"))
     # Its folder for temporary files is chosen at the first use.
@@ -54,6 +61,7 @@ def test_full_disks_of_logs_workspaces_and_temporary_files_cost_a_call_and_a_lar
         first = session.ask("write twice")
         follower.until(lambda: len(follower.of("tool")) == 1, "the first call")
         temporary.free()
+        freed.release.set()
         follower.until_answered(first["id"])
         no_kernel, no_room = results(follower.events)
         assert [data["outcome"] for data in follower.of("turn_completed")] == ["completed"]
