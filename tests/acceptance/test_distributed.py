@@ -51,7 +51,7 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DistributedProcess
 
 def test_the_tests_start_what_make_starts() -> None:
     told = subprocess.run(
-        ["make", "--dry-run", "run-distributed", "PORT=0", "DATA_DIR=/d"],
+        ["make", "--no-print-directory", "--dry-run", "run-distributed", "PORT=0", "DATA_DIR=/d"],
         cwd=PROJECT,
         capture_output=True,
         text=True,

@@ -141,8 +141,9 @@ def test_old_sessions_go_and_used_ones_stay_also_when_it_is_killed(place: Place,
             assert "Removed 1 sessions" in told
             for used in (working, watched):
                 assert not gone(client, used.id)
-        held.release.set()
         with working.follow() as follower:
+            follower.until(lambda: follower.view is not None, "the page")
+            held.release.set()
             follower.until_answered(asked["id"])
     assert [entry["kind"] for entry in working.history()] == ["user", "assistant"]
 
