@@ -94,8 +94,8 @@ class Serving:
         """Make the session, and let it be written."""
         headers = {"Authorization": f"Bearer {self.token}"}
         async with httpx.AsyncClient(base_url=self.url, headers=headers, trust_env=False) as client:
-            profile = {"base_url": provider.base_url, "protocol": "chat_completions", "model": "m"}
-            profile |= {"request_timeout": 3_600, "run_timeout": 7_200}
+            times = {"request_timeout": 3_600, "run_timeout": 7_200}
+            profile = {"base_url": provider.base_url, "protocol": "chat_completions", "model": "m", **times}
             (await client.put("/api/providers/bench", json=profile)).raise_for_status()
             made = await client.post("/api/sessions", json={"provider": "bench"})
             self.session_id = made.json()["id"]
