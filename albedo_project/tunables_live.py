@@ -43,6 +43,7 @@ REASONS: dict[str, str] = {
     "delivery_capture_seconds": "How long a capture waits for the actor's answer.",
     "delivery_subscribers_per_user": "Open streams of one user; then 4429.",
     "delivery_subscribers": "Open streams of one process; then 4429, too.",
+    "delivery_attaching": "Streams that attach at a time; further ones wait for their turn.",
     "delivery_peer_seconds": "A peer that acknowledges nothing for this long is gone, whatever it was sent.",
     "kernel_prewarmed": "Kernels kept ready, so that a first call starts at once.",
     "kernel_start_seconds": "A kernel that is not ready by then has failed to start.",

@@ -25,6 +25,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -94,9 +95,9 @@ class Serving:
         """Make the session, and let it be written."""
         headers = {"Authorization": f"Bearer {self.token}"}
         async with httpx.AsyncClient(base_url=self.url, headers=headers, trust_env=False) as client:
-            times = {"request_timeout": 3_600, "run_timeout": 7_200}
-            profile = {"base_url": provider.base_url, "protocol": "chat_completions", "model": "m", **times}
-            (await client.put("/api/providers/bench", json=profile)).raise_for_status()
+            profile = {"base_url": provider.base_url, "protocol": "chat_completions", "model": "m"}
+            patience = {"request_timeout": 3_600, "run_timeout": 7_200}
+            (await client.put("/api/providers/bench", json={**profile, **patience})).raise_for_status()
             made = await client.post("/api/sessions", json={"provider": "bench"})
             self.session_id = made.json()["id"]
             await client.post(f"/api/sessions/{self.session_id}/inputs", json={"text": "write"})
@@ -210,27 +211,27 @@ async def slow(readers: int) -> None:
         quick = [await server.connect() for _ in range(10)]
         tasks = [asyncio.create_task(server.read(reader)) for reader, _ in quick]
         alone, base = await measured(server), server.rss_bytes()
-        ends: dict[str, int] = {}
-        crawlers = [asyncio.create_task(_crawl(server, ends, at / readers * 10)) for at in range(readers)]
-        peak, began = 0, time.monotonic()
+        ends = Counter[str]()
         server.latencies.clear()
-        while not all(task.done() for task in crawlers):
+        came = await asyncio.gather(*(server.connect(small=True) for _ in range(readers)))
+        arriving = list(server.latencies)
+        crawlers = [asyncio.create_task(_crawl(reader, writer, ends)) for reader, writer in came]
+        there = await measured(server)
+        peak, began = 0, time.monotonic()
+        while not all(task.done() for task in crawlers) and time.monotonic() - began < 300:
             await asyncio.sleep(0.5)
             peak = max(peak, server.rss_bytes())
-            if time.monotonic() - began > 300:
-                break
         print(shown("ten alone", alone))
-        print(shown(f"beside {readers} slow ones", server.latencies))
+        print(shown(f"while {readers} come", arriving))
+        print(shown("beside them", there))
         print(f"memory for each slow one: {(peak - base) / readers / KIB:.1f} KiB at the most")
-        print(f"they ended, in {time.monotonic() - began:.0f} s: {ends}")
+        print(f"they ended, in {time.monotonic() - began:.0f} s: {dict(ends)}")
         for task in (*tasks, *crawlers):
             task.cancel()
 
 
-async def _crawl(server: Serving, ends: dict[str, int], wait_seconds: float) -> None:
+async def _crawl(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, ends: dict[str, int]) -> None:
     """Read a byte a second, until the server has enough of it; then the rest, for the code."""
-    await asyncio.sleep(wait_seconds)
-    reader, writer = await server.connect(small=True)
     end = "reset"
     with contextlib.suppress(ConnectionError):
         for _ in range(60):
@@ -241,7 +242,7 @@ async def _crawl(server: Serving, ends: dict[str, int], wait_seconds: float) -> 
             rest = (rest + data)[-64:]
         # A close frame of two bytes, which is the last thing that the server sends.
         end = str(int.from_bytes(rest[-2:], "big")) if rest[-4:-2] == b"\x88\x02" else "closed"
-    ends[end] = ends.get(end, 0) + 1
+    ends[end] += 1
     writer.close()
 
 

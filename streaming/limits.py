@@ -80,6 +80,8 @@ class DeliveryLimits:
     subscribers_per_user: int = 200
     # A stream costs a file, four tasks and its buffers: this many fit beside what else a process does.
     subscribers: int = 10_000
+    # Enough to keep the threads that read busy.
+    attaching: int = 16
     # Longer than a send may take, so that a peer that only does not read hears its code.
     peer_seconds: float = 45.0
 

@@ -22,7 +22,8 @@ class ServerLimits:
     # Frames of one message; an honest client has no reason to cut a small message.
     fragments: int = 64
     header_seconds: float = 10.0
-    handshake_seconds: float = 10.0
+    # Of which the client's part is its header: the rest is for those who wait for their turn to attach.
+    handshake_seconds: float = 60.0
     body_seconds: float = 20.0
     # Beyond body_seconds a body must have come at this rate at least.
     body_bytes_per_second: int = 32 * KIB

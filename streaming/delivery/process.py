@@ -18,6 +18,7 @@ from streaming.delivery.hub import Hub
 from streaming.delivery.layer_probe import LayerProbe
 from streaming.delivery.pages import Pages
 from streaming.delivery.rechecks import Rechecks
+from streaming.delivery.turns import Turns
 from streaming.limits import DeliveryLimits
 
 
@@ -29,6 +30,7 @@ class Delivery:
     hub: Hub
     pages: Pages
     rechecks: Rechecks
+    turns: Turns
     probe: LayerProbe
     broadcast: Any
     limits: DeliveryLimits
@@ -50,6 +52,7 @@ def current() -> Delivery:
             Hub(broadcast, calls, limits),
             Pages(_fetch),
             Rechecks(),
+            Turns(limits.attaching),
             LayerProbe(calls, broadcast),
             broadcast,
             limits,

@@ -25,7 +25,10 @@ SendText = Callable[[str], Awaitable[None]]
 async def list_socket(scope: Scope, receive: Receive, send: SendAsgi) -> None:
     await receive()
     try:
-        guest = await guard.admit(scope)
+        async with process.current().turns.take(receive) as turn:
+            if turn is None:
+                return
+            guest = await guard.admit(scope)
         subprotocol = chosen_subprotocol(scope)
         no_query(scope["query_string"])
     except Problem as problem:
@@ -54,7 +57,10 @@ async def list_events(scope: Scope, receive: Receive, send: SendAsgi) -> None:
             await send(message(text))
 
     try:
-        guest = await guard.admit(scope)
+        async with process.current().turns.take(lambda: until_client_leaves(receive)) as turn:
+            if turn is None:
+                return
+            guest = await guard.admit(scope)
         no_query(scope["query_string"])
         async with _listening(guest) as changes:
             await send({"type": "http.response.start", "status": 200, "headers": HEADERS})

@@ -14,6 +14,7 @@ from streaming.delivery.guard import Guest
 from streaming.delivery.pump import Delivery
 from streaming.delivery.query import Query, parse_query
 from streaming.delivery.refusals import Receive, Scope, SendAsgi, refuse_http
+from streaming.delivery.turns import Turn
 
 logger = logging.getLogger(__name__)
 
@@ -30,11 +31,14 @@ HEADERS = [
 async def session_events(scope: Scope, receive: Receive, send: SendAsgi, session_id: str) -> None:
     """Problems before the start; afterwards the end of the stream is all that tells of one."""
     try:
-        guest = await guard.admit(scope)
-        query = parse_query(scope["query_string"], guard.headers_of(scope).get("last-event-id"))
-        session = await guard.session_of(guest, session_id)
-        with process.current().hub.admitted(guest.user.pk):
-            await _served(receive, send, guest, session.id, query)
+        async with process.current().turns.take(lambda: until_client_leaves(receive)) as turn:
+            if turn is None:
+                return
+            guest = await guard.admit(scope)
+            query = parse_query(scope["query_string"], guard.headers_of(scope).get("last-event-id"))
+            session = await guard.session_of(guest, session_id)
+            with process.current().hub.admitted(guest.user.pk):
+                await _served(receive, send, guest, session.id, query, turn)
     except Problem as problem:
         await refuse_http(problem, send)
 
@@ -60,7 +64,9 @@ class Messages:
         return {"type": "http.response.body", "body": f"{head}data: {text}\n\n".encode(), "more_body": True}
 
 
-async def _served(receive: Receive, send: SendAsgi, guest: Guest, session_id: UUID, query: Query) -> None:
+async def _served(
+    receive: Receive, send: SendAsgi, guest: Guest, session_id: UUID, query: Query, turn: Turn
+) -> None:
     message = Messages()
 
     async def deliver(delivery: Delivery) -> None:
@@ -70,6 +76,7 @@ async def _served(receive: Receive, send: SendAsgi, guest: Guest, session_id: UU
 
     try:
         async with stream.opened(session_id, query, deliver) as pump:
+            turn.leave()
             if pump is None:
                 raise LiveUnavailable
             await send({"type": "http.response.start", "status": 200, "headers": HEADERS})

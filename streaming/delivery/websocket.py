@@ -12,6 +12,7 @@ from streaming.delivery.guard import Guest
 from streaming.delivery.pump import Delivery
 from streaming.delivery.query import Query, parse_query
 from streaming.delivery.refusals import Receive, Scope, SendAsgi, close_code, refuse_socket
+from streaming.delivery.turns import Turn
 
 logger = logging.getLogger(__name__)
 
@@ -21,16 +22,19 @@ SUBPROTOCOL = "albedo.v1"
 async def session_socket(scope: Scope, receive: Receive, send: SendAsgi, session_id: str) -> None:
     """Whoever may not have the stream is refused before the upgrade; close codes are for those inside."""
     await receive()
-    try:
-        guest = await guard.admit(scope)
-        subprotocol = chosen_subprotocol(scope)
-        query = parse_query(scope["query_string"])
-        session = await guard.session_of(guest, session_id)
-    except Problem as problem:
-        await refuse_socket(scope, problem, send)
-        return
-    await send({"type": "websocket.accept", "subprotocol": subprotocol})
-    code = await _served(receive, send, guest, session.id, query)
+    async with process.current().turns.take(receive) as turn:
+        if turn is None:
+            return
+        try:
+            guest = await guard.admit(scope)
+            subprotocol = chosen_subprotocol(scope)
+            query = parse_query(scope["query_string"])
+            session = await guard.session_of(guest, session_id)
+        except Problem as problem:
+            await refuse_socket(scope, problem, send)
+            return
+        await send({"type": "websocket.accept", "subprotocol": subprotocol})
+        code = await _served(receive, send, guest, session.id, query, turn)
     if code is not None:
         await send({"type": "websocket.close", "code": int(code)})
 
@@ -52,7 +56,7 @@ async def until_client_ends(receive: Receive) -> Close | None:
 
 
 async def _served(
-    receive: Receive, send: SendAsgi, guest: Guest, session_id: UUID, query: Query
+    receive: Receive, send: SendAsgi, guest: Guest, session_id: UUID, query: Query, turn: Turn
 ) -> Close | None:
     async def deliver(delivery: Delivery) -> None:
         with stream.client_there():
@@ -60,6 +64,7 @@ async def _served(
 
     async def pumped() -> None:
         async with stream.opened(session_id, query, deliver) as pump:
+            turn.leave()
             if pump is None:
                 raise Ended(Close.RESTARTING)
             await pump.run()
